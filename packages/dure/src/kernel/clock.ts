@@ -1,0 +1,73 @@
+/** Time as something handed in. Only this file reads the machine's clock or sets its timers. */
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch. */
+  now(): number;
+  /** Never goes back, milliseconds; for measuring. */
+  monotonic(): number;
+  /** Waits `ms`; rejects with the signal's reason when aborted. */
+  sleep(ms: number, options?: { signal?: AbortSignal | undefined }): Promise<void>;
+  /** Calls `callback` once after `ms`, unless cancelled. The timer does not keep the process alive. */
+  after(ms: number, callback: () => void): Cancel;
+  /** Calls `callback` every `ms` until cancelled. The timer does not keep the process alive. */
+  every(ms: number, callback: () => void): Cancel;
+}
+
+export type Cancel = () => void;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep(ms, { signal } = {}) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal!.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  },
+  after(ms, callback) {
+    const timer: { unref?: () => void } | number = setTimeout(callback, ms);
+    if (typeof timer === "object") timer.unref?.();
+    return () => clearTimeout(timer as never);
+  },
+  every(ms, callback) {
+    const timer: { unref?: () => void } | number = setInterval(callback, ms);
+    if (typeof timer === "object") timer.unref?.();
+    return () => clearInterval(timer as never);
+  },
+};
+
+/**
+ * Runs `work` with a signal that aborts after `ms` or with `signal`, whichever comes first.
+ * The abort reason after a timeout is `onTimeout()`; the timer is gone when `work` settles.
+ */
+export async function withTimeout<T>(
+  clock: Clock,
+  ms: number,
+  onTimeout: () => Error,
+  work: (signal: AbortSignal) => Promise<T>,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<T> {
+  const controller = new AbortController();
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const pass = (): void => controller.abort(signal!.reason);
+  signal?.addEventListener("abort", pass, { once: true });
+  const cancel = clock.after(ms, () => controller.abort(onTimeout()));
+  const interrupted = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error), { once: true });
+  });
+  try {
+    // The race makes the timeout interrupt even work that ignores its signal; its late answer is dropped.
+    return await Promise.race([work(controller.signal), interrupted]);
+  } finally {
+    cancel();
+    signal?.removeEventListener("abort", pass);
+  }
+}

@@ -1,0 +1,34 @@
+/** The log of what happened in the whole product, read by `/v1/events`. Source: docs/spec/platform §3. */
+export type EventRole = "conversation" | "delegation" | "orchestration" | "system";
+
+/** An event as its writer gives it. */
+export interface NewPlatformEvent {
+  /** Lower case with dots: `turn.accepted`, `turn.done`, `effect.unknown`, `process.taken_over`. */
+  readonly type: string;
+  readonly role: EventRole;
+  readonly session?: string;
+  readonly turn?: string;
+  readonly service?: string;
+  readonly agent?: string;
+  readonly room?: string;
+  readonly run?: string;
+  readonly job?: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** An event as readers see it. */
+export interface PlatformEvent extends NewPlatformEvent {
+  /** Opaque position `era.xid.seq`; give it back as `Last-Event-ID` to continue behind it. */
+  readonly id: string;
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly at: number;
+}
+
+export interface EventFilter {
+  /** Exact types, or a prefix ending in `.*` such as `turn.*`; absent means all. */
+  readonly types?: readonly string[];
+  readonly session?: string;
+  readonly run?: string;
+  readonly room?: string;
+  readonly role?: EventRole;
+}

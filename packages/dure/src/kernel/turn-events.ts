@@ -1,0 +1,123 @@
+import type { JsonObject } from "./json.ts";
+
+/**
+ * What a turn says while it runs. Source: docs/spec/conversation §6.
+ * In TypeScript names are camelCase; `wire.ts` maps them for HTTP, SSE and the CLI's `--json`.
+ */
+export type TurnEvent =
+  | { readonly type: "AGENT_START"; readonly data: AgentStart }
+  | { readonly type: "LLM_TOKEN"; readonly data: string }
+  | { readonly type: "LLM_DONE"; readonly data: LlmDone }
+  | { readonly type: "AGENT_DONE"; readonly data: AgentDone }
+  | { readonly type: "TASK_PROGRESS"; readonly data: TaskProgress }
+  | { readonly type: "DONE"; readonly data: Done };
+
+export type TurnEventType = TurnEvent["type"];
+
+export const TURN_EVENT_TYPES = [
+  "AGENT_START",
+  "LLM_TOKEN",
+  "LLM_DONE",
+  "AGENT_DONE",
+  "TASK_PROGRESS",
+  "DONE",
+] as const satisfies readonly TurnEventType[];
+
+export interface AgentStart {
+  readonly agent: string;
+  /** Words for the person, such as `답변 작성 중`. */
+  readonly label: string;
+  /** 1 for the first attempt; absent means 1. */
+  readonly attempt?: number;
+  /** Set when a crash cut this agent off: the text of its earlier attempt is void. */
+  readonly restart?: true;
+}
+
+export interface LlmDone {
+  readonly message: string;
+  /** What a conversational agent decided; absent for plain chat. */
+  readonly action?: string;
+  readonly [key: string]: unknown;
+}
+
+export interface AgentDone {
+  readonly agent: string;
+  readonly label: string;
+  readonly success: boolean;
+  readonly stage?: string;
+  readonly result?: unknown;
+  readonly error?: string;
+  /** Attempts after the first. */
+  readonly retryCount: number;
+  readonly elapsedMs: number;
+}
+
+export interface TaskProgress {
+  /** 1-based position of the current task. */
+  readonly index: number;
+  readonly total: number;
+  readonly slots: JsonObject;
+}
+
+export type NextAction = "ASK" | "CONFIRM" | "DONE" | "ASK_CONTINUE";
+
+export interface UiHint {
+  /** Labels of the buttons to offer, in order. */
+  readonly buttons?: readonly string[];
+  /** Binds a confirmation to what was shown; the confirm button sends it back as `confirm_id`. */
+  readonly confirmId?: string;
+  readonly [key: string]: unknown;
+}
+
+export interface HookRecord {
+  readonly type: string;
+  readonly data: unknown;
+}
+
+export interface TurnError {
+  /** UPPER_SNAKE_CASE, e.g. `TURN_STOPPED`, `TURN_DIVERGED`, `BUDGET_EXCEEDED`. */
+  readonly code: string;
+  readonly message: string;
+  /** Only in dev mode. */
+  readonly details?: unknown;
+}
+
+export interface TraceAgent {
+  readonly agent: string;
+  readonly elapsedMs: number;
+  readonly success: boolean;
+  readonly retries: number;
+  readonly error: string | null;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+}
+
+export interface Trace {
+  readonly turnId: string;
+  readonly totalElapsedMs: number;
+  readonly agents: readonly TraceAgent[];
+}
+
+/** The last event of every turn, exactly once. */
+export interface Done {
+  readonly message: string;
+  readonly nextAction: NextAction;
+  readonly uiHint?: UiHint;
+  /** The service's state as stored with this turn; `{}` for a service without state. */
+  readonly stateSnapshot: JsonObject;
+  readonly hooks: readonly HookRecord[];
+  readonly trace: Trace;
+  readonly error?: TurnError;
+  /** Structured slots for an editable card. */
+  readonly slotsCard?: unknown;
+  readonly receipt?: unknown;
+  readonly receipts?: readonly unknown[];
+}
+
+/** A stored event of a turn. `seq` starts at 1 and rises by at least 1; tokens between stored events have none. */
+export interface StoredTurnEvent {
+  readonly turnId: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly event: TurnEvent;
+}
