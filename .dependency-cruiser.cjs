@@ -1,0 +1,113 @@
+// Who may import whom. The picture is in docs/DESIGN.md, "House"; scripts/layers.ts runs this and counts the modules.
+
+const path = require("node:path");
+
+const SOURCES = "^packages/dure/src/";
+/** Tests stand beside what they test and may reach for anything; so may `test-….ts`, which several of them share. */
+const TESTS = "\\.test\\.tsx?$|/test-[^/]+\\.tsx?$";
+
+/** A folder, and the folders of dure that it may import. Types count as imports: a layer is also its vocabulary. */
+const MAY_IMPORT = (() => {
+  const kernel = [];
+  const durable = ["kernel"];
+  const models = ["kernel"];
+  const escalations = ["kernel", "durable", "models"];
+  const engine = [...escalations, "escalations"];
+  const jobs = [...engine, "engine"];
+  const rooms = [...jobs, "jobs"];
+  const plans = [...jobs, "jobs"];
+  const discord = [...rooms, "rooms", "plans"];
+  const server = [...rooms, "rooms", "plans"];
+  const team = [...server, "server", "discord"];
+  const cli = [...team, "team", "client"];
+  const client = ["kernel"];
+  const testing = [...server, "server", "discord", "client"];
+  return { kernel, durable, models, escalations, engine, jobs, rooms, plans, discord, server, team, cli, client, testing };
+})();
+
+const layers = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
+  name: `layer-${folder}`,
+  comment: `${folder}/ imports only itself${allowed.length > 0 ? ` and ${allowed.join(", ")}` : ""}.`,
+  severity: "error",
+  from: { path: `${SOURCES}${folder}/`, pathNot: TESTS },
+  to: { path: SOURCES, pathNot: `${SOURCES}(${[folder, ...allowed].join("|")})/` },
+}));
+
+/** A package that is known in one folder only, so that it can be exchanged there. */
+const onlyIn = (name, folder, packages) => ({
+  name,
+  severity: "error",
+  from: { path: SOURCES, pathNot: [`${SOURCES}${folder}/`, TESTS] },
+  to: { path: `(^|/)node_modules/(${packages})/|^(${packages})(/|$)` },
+});
+
+/** No product code behind these two runs outside a browser. */
+const BROWSER_SAFE = `${SOURCES}(kernel|client)/`;
+
+module.exports = {
+  forbidden: [
+    {
+      name: "no-runtime-cycle",
+      comment: "Modules that need each other at run time can only be understood together. A type-only import does not count.",
+      severity: "error",
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
+    ...layers,
+    onlyIn("dbos-only-in-durable", "durable", "@dbos-inc"),
+    onlyIn("discord-only-in-discord", "discord", "discord\\.js|@discordjs"),
+    {
+      name: "browser-safe",
+      comment: "kernel/ and client/ run in a browser: no Node module.",
+      severity: "error",
+      from: { path: BROWSER_SAFE, pathNot: TESTS },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "kernel-alone",
+      comment: "kernel/ has no dependency.",
+      severity: "error",
+      from: { path: `${SOURCES}kernel/`, pathNot: TESTS },
+      to: { path: "node_modules" },
+    },
+    {
+      name: "dashboard-through-client",
+      comment: "The dashboard knows dure by its client and its types alone.",
+      severity: "error",
+      from: { path: "^packages/dashboard/" },
+      to: { path: SOURCES, pathNot: `${SOURCES}client/index\\.ts$` },
+    },
+    {
+      name: "dashboard-below-nobody",
+      severity: "error",
+      from: { path: SOURCES, pathNot: TESTS },
+      to: { path: "^packages/dashboard/" },
+    },
+    {
+      name: "no-test-parts-in-the-product",
+      comment: "Doubles and test tools are for tests; people do not get the tools with the package.",
+      severity: "error",
+      from: { path: SOURCES, pathNot: TESTS },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "no-import-of-a-test",
+      severity: "error",
+      from: { pathNot: TESTS },
+      to: { path: TESTS },
+    },
+    { name: "no-missing-module", severity: "error", from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    baseDir: process.cwd(),
+    tsConfig: { fileName: path.join(__dirname, "tsconfig.json") },
+    tsPreCompilationDeps: true,
+    combinedDependencies: true,
+    doNotFollow: { path: "node_modules" },
+    enhancedResolveOptions: {
+      conditionNames: ["dure-source", "types", "import", "node", "default"],
+      exportsFields: ["exports"],
+      extensions: [".ts", ".tsx", ".d.ts", ".mjs", ".js", ".json", ".css"],
+    },
+  },
+};

@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import { cancelTransfer, confirmTransfer, continueBatch, countFillTurn, countResults, nextTransfer, recordResult, settleTransfer, startFlow, stopBatch, type FlowStep } from "./batch.ts";
+import { confirmIdOf, decideConfirm } from "./confirm-id.ts";
+import { applyDelta } from "./slots.ts";
+import type { TransferState } from "./state.ts";
+
+const TODAY = { today: "2026-11-18" };
+
+function ok(step: FlowStep): TransferState {
+  if (!step.ok) throw new Error(`${step.code}: ${step.because}`);
+  return step.state;
+}
+
+function say(state: TransferState, delta: unknown): TransferState {
+  return applyDelta(state, delta, { ...TODAY, from: "agent" }).state;
+}
+
+function threeTransfers(): TransferState {
+  return say(startFlow("flow_1"), {
+    operations: [],
+    tasks: [{ target: "홍길동", amount: "5만원" }, { target: "김철수", amount: "3만원" }, { target: "이영희", amount: "1만원" }],
+  });
+}
+
+test("three at once, one fails, one is cancelled: the counts are true", () => {
+  let state = threeTransfers();
+  state = ok(settleTransfer(ok(confirmTransfer(state, TODAY)), { code: "LIMIT_EXCEEDED" }));
+  state = ok(nextTransfer(state, TODAY));
+  expect(state).toMatchObject({ stage: "READY", index: 2, slots: { target: "김철수" }, meta: { awaiting_continue: true } });
+  expect(confirmTransfer(state, TODAY)).toMatchObject({ ok: false, code: "CONTINUE_FIRST" });
+
+  state = ok(cancelTransfer(continueBatch(state)));
+  state = ok(nextTransfer(state, TODAY));
+  expect(state).toMatchObject({ index: 3, slots: { target: "이영희" }, meta: { awaiting_continue: false } });
+  state = ok(settleTransfer(ok(confirmTransfer(state, TODAY)), { transactionId: "tx_1" }));
+
+  expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([[1, "failed"], [2, "cancelled"], [3, "done"]]);
+  expect(countResults(state.results)).toEqual({ done: 1, cancelled: 1, failed: 1, unsupported: 0 });
+  expect(nextTransfer(state, TODAY)).toMatchObject({ ok: false, code: "QUEUE_EMPTY" });
+});
+
+test("stopping after a failure counts everything that is left as cancelled", () => {
+  const failed = ok(settleTransfer(ok(confirmTransfer(threeTransfers(), TODAY)), { code: "BANK_UNREACHABLE" }));
+
+  const state = ok(stopBatch(ok(nextTransfer(failed, TODAY))));
+
+  expect(state).toMatchObject({ stage: "CANCELLED", tasks: [], meta: { awaiting_continue: false } });
+  expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([[1, "failed"], [2, "cancelled"], [3, "cancelled"]]);
+});
+
+test("a result is noted once", () => {
+  const cancelled = ok(cancelTransfer(threeTransfers()));
+
+  expect(recordResult(recordResult(cancelled)).results).toHaveLength(1);
+});
+
+test("a date that passed at midnight takes the confirmation back to FILLING", () => {
+  const state = say(startFlow("flow_1"), { operations: [{ op: "set", slot: "target", value: "홍길동" }, { op: "set", slot: "amount", value: 1 }, { op: "set", slot: "transfer_date", value: "오늘" }] });
+
+  const step = confirmTransfer(state, { today: "2026-11-19" });
+
+  expect(step).toMatchObject({ ok: false, code: "SLOTS_INVALID", state: { stage: "FILLING", meta: { slot_errors: { transfer_date: "DATE_PAST" } } } });
+  expect(step.state.slots.transfer_date).toBeUndefined();
+});
+
+test("a queued date is judged again when its turn comes", () => {
+  const state = say(startFlow("flow_1"), { operations: [], tasks: [{ target: "홍길동", amount: 1 }, { target: "김철수", amount: 1, transfer_date: "오늘" }] });
+
+  const next = ok(nextTransfer(ok(cancelTransfer(state)), { today: "2026-11-19" }));
+
+  expect(next).toMatchObject({ stage: "FILLING", meta: { slot_errors: { transfer_date: "DATE_PAST" } } });
+});
+
+test("the sixth turn in FILLING is one too many", () => {
+  let state = say(startFlow("flow_1"), { operations: [] });
+  for (let turn = 1; turn <= 5; turn++) {
+    state = countFillTurn(state);
+    expect(state).toMatchObject({ stage: "FILLING", meta: { fill_turns: turn } });
+  }
+
+  expect(countFillTurn(state).stage).toBe("UNSUPPORTED");
+});
+
+test("nothing can be confirmed, cancelled or settled where the stages do not allow it", () => {
+  const init = startFlow("flow_1");
+
+  for (const step of [confirmTransfer(init, TODAY), cancelTransfer(init), stopBatch(init), nextTransfer(init, TODAY), settleTransfer(threeTransfers(), { transactionId: "tx" })]) {
+    expect(step).toMatchObject({ ok: false, code: "STAGE_NOT_ALLOWED" });
+  }
+});
+
+test("the confirmation's id changes with the flow, the place and every slot, and with nothing else", () => {
+  const state = threeTransfers();
+  const id = confirmIdOf(state);
+
+  expect(id).toMatch(/^[\w-]{22}$/);
+  expect(confirmIdOf({ ...state, slots: { amount: 50_000, target: "홍길동" } })).toBe(id);
+  const others = [
+    { ...state, index: 2 },
+    { ...state, meta: { ...state.meta, flow_id: "flow_2" } },
+    { ...state, slots: { ...state.slots, amount: 50_001 } },
+    { ...state, slots: { ...state.slots, memo: "x" } },
+    { ...state, slots: { ...state.slots, alias: "x" } },
+  ];
+  expect(new Set([id, ...others.map(confirmIdOf)]).size).toBe(6);
+});
+
+test.each([
+  [{ text: "확인", confirmId: "now" }, true, "button"],
+  [{ text: "확인", confirmId: "before" }, false, "not-what-was-shown"],
+  [{ text: "취소", confirmId: "now" }, false, "other-words"],
+  [{ text: "네" }, true, "listed-words"],
+  [{ text: "네", acceptedAfterShown: false }, false, "written-before-shown"],
+  [{ text: "네", shownId: "before" }, false, "not-what-was-shown"],
+  [{ text: "네", shownId: undefined }, false, "nothing-shown"],
+  [{ text: "네?" }, false, "question"],
+] as const)("%j confirms: %s, %s", (attempt, confirm, because) => {
+  expect(decideConfirm({ locale: "ko", shownId: "now", currentId: "now", acceptedAfterShown: true, ...attempt })).toEqual({ confirm, because });
+});

@@ -1,0 +1,254 @@
+import { formatAmount } from "./amount.ts";
+import type { BatchCounts } from "./batch.ts";
+import { weekdayOf, type IsoDate } from "./date.ts";
+import { josa, josaOnly } from "./josa.ts";
+import type { SlotErrorKey, SlotName, TransferResult, TransferSlots } from "./state.ts";
+import type { Locale } from "./text.ts";
+
+/** Where a transfer stands in its batch; `(i/N)` is written only when there are several. */
+export interface Progress {
+  readonly index: number;
+  readonly total: number;
+}
+
+/** Why a transfer failed: the bank's refusals, or what happened on the way to it. */
+export type FailureCode =
+  | "INSUFFICIENT_FUNDS"
+  | "LIMIT_EXCEEDED"
+  | "UNKNOWN_ACCOUNT"
+  | "INVALID_REQUEST"
+  | "BANK_UNREACHABLE"
+  | "EFFECT_UNKNOWN"
+  | "OTHER";
+
+/** Every text that a person can read in this example. Nothing outside this file speaks to persons. */
+export interface Texts {
+  readonly buttons: { readonly confirm: readonly [string, string]; readonly askContinue: readonly [string, string] };
+  readonly labels: { readonly intent: string; readonly slots: string; readonly interaction: string; readonly execute: string };
+  readonly slotNames: Readonly<Record<SlotName, string>>;
+  progress(progress: Progress): string;
+  askSlot(slot: SlotName, slots: TransferSlots, progress?: Progress): string;
+  slotError(error: SlotErrorKey): string;
+  /** Says everything that will be sent: what is not in it has not been seen. */
+  confirmQuestion(slots: TransferSlots, progress?: Progress): string;
+  /** Put before the question when a yes did not count: something changed, or the yes came before the question. */
+  readonly confirmAgain: string;
+  receipt(slots: TransferSlots, transactionId: string, progress?: Progress): string;
+  readonly cancelled: string;
+  readonly nothingToCancel: string;
+  readonly unsupported: string;
+  failed(code: FailureCode, slots: TransferSlots): string;
+  /** Money may have moved: neither a success nor a failure is claimed. */
+  effectUnknown(slots: TransferSlots): string;
+  result(result: TransferResult): string;
+  askContinue(remaining: number): string;
+  batchSummary(counts: BatchCounts): string;
+  readonly smallTalk: { readonly greeting: string; readonly thanks: string; readonly help: string; readonly fallback: string };
+  readonly internalError: string;
+}
+
+const ko: Texts = {
+  buttons: { confirm: ["확인", "취소"], askContinue: ["계속 진행", "취소"] },
+  labels: { intent: "의도 파악 중", slots: "이체 정보 정리 중", interaction: "답변 작성 중", execute: "이체 실행 중" },
+  slotNames: { target: "받는 분", amount: "금액", memo: "메모", alias: "별칭", transfer_date: "보낼 날짜" },
+  progress: ({ index, total }) => (total > 1 ? `(${index}/${total})` : ""),
+  askSlot(slot, slots, progress) {
+    const questions = {
+      target: slots.amount === undefined ? "누구에게 보낼까요?" : `${josa(formatAmount(slots.amount, "ko"), "을/를")} 누구에게 보낼까요?`,
+      amount: slots.target === undefined ? "얼마를 보낼까요?" : `${recipientKo(slots.target)}에게 얼마를 보낼까요?`,
+      memo: "메모는 뭐라고 남길까요?",
+      alias: "이 이체의 별칭을 알려 주세요.",
+      transfer_date: "언제 보낼까요?",
+    } as const satisfies Record<SlotName, string>;
+    return sentence(progress && ko.progress(progress), questions[slot]);
+  },
+  slotError: (error) => SLOT_ERRORS_KO[error],
+  confirmQuestion: (slots, progress) =>
+    sentence(progress && ko.progress(progress), `${transferKo(slots)} 보낼까요?${notes(slots, "ko")}`),
+  confirmAgain: "아직 보내지 않았어요. 아래 내용을 다시 확인해 주세요.",
+  receipt: (slots, transactionId, progress) =>
+    sentence(
+      progress && ko.progress(progress),
+      slots.transfer_date === undefined
+        ? `${transferKo(slots)} 보냈어요.${notes(slots, "ko")} 거래 번호: ${transactionId}`
+        : `${transferKo(slots)} 보내도록 접수했어요.${notes(slots, "ko")} 거래 번호: ${transactionId}`,
+    ),
+  cancelled: "이체를 취소했어요. 보낸 돈은 없어요.",
+  nothingToCancel: "지금은 취소할 이체가 없어요.",
+  unsupported: "필요한 내용을 다 알아듣지 못해서 이 이체는 여기서 마칠게요. 보낸 돈은 없어요. 받는 분과 금액을 한 번에 말씀해 주시면 도와드릴게요.",
+  failed: (code, slots) => FAILURES_KO[code](slots),
+  effectUnknown: (slots) =>
+    `${transferKo(slots)} 보냈는지 아직 은행에서 확인하지 못했어요. 두 번 보내지 않도록 확인이 끝날 때까지 기다릴게요.`,
+  result: ({ outcome, index, slots }) => `${index}. ${summaryKo(slots)}: ${OUTCOMES_KO[outcome]}`,
+  askContinue: (remaining) => `아직 ${remaining}건이 남았어요. 계속 진행할까요?`,
+  batchSummary: ({ done, cancelled, failed, unsupported }) =>
+    `모두 ${done + cancelled + failed + unsupported}건 중 완료 ${done}건, 취소 ${cancelled}건, 실패 ${failed}건${unsupported > 0 ? `, 처리 불가 ${unsupported}건` : ""}이에요.`,
+  smallTalk: {
+    greeting: "안녕하세요! 이체를 도와드려요. 누구에게 얼마를 보낼지 말씀해 주세요.",
+    thanks: "천만에요. 더 필요한 게 있으면 말씀해 주세요.",
+    help: "예를 들어 “홍길동에게 5만원 보내줘”라고 말씀하시면 돼요. 여러 건을 한 번에 말씀하셔도 괜찮아요.",
+    fallback: "저는 이체를 도와드리고 있어요. 보내고 싶은 분과 금액을 말씀해 주세요.",
+  },
+  internalError: "문제가 생겨서 처리하지 못했어요. 잠시 후 다시 말씀해 주세요.",
+};
+
+const en: Texts = {
+  buttons: { confirm: ["Confirm", "Cancel"], askContinue: ["Continue", "Cancel"] },
+  labels: { intent: "Understanding", slots: "Reading the transfer", interaction: "Writing an answer", execute: "Sending" },
+  slotNames: { target: "recipient", amount: "amount", memo: "memo", alias: "alias", transfer_date: "date" },
+  progress: ({ index, total }) => (total > 1 ? `(${index}/${total})` : ""),
+  askSlot(slot, slots, progress) {
+    const questions = {
+      target: slots.amount === undefined ? "Who shall I send it to?" : `Who shall I send ${formatAmount(slots.amount, "en")} to?`,
+      amount: slots.target === undefined ? "How much shall I send?" : `How much shall I send to ${slots.target}?`,
+      memo: "What shall the memo say?",
+      alias: "What shall I call this transfer?",
+      transfer_date: "When shall I send it?",
+    } as const satisfies Record<SlotName, string>;
+    return sentence(progress && en.progress(progress), questions[slot]);
+  },
+  slotError: (error) => SLOT_ERRORS_EN[error],
+  confirmQuestion: (slots, progress) => sentence(progress && en.progress(progress), `Shall I send ${transferEn(slots)}?${notes(slots, "en")}`),
+  confirmAgain: "Nothing has been sent yet. Please check this again.",
+  receipt: (slots, transactionId, progress) =>
+    sentence(
+      progress && en.progress(progress),
+      `${slots.transfer_date === undefined ? "Sent" : "Scheduled"}: ${transferEn(slots)}.${notes(slots, "en")} Transaction: ${transactionId}`,
+    ),
+  cancelled: "The transfer is cancelled. No money was sent.",
+  nothingToCancel: "There is no transfer to cancel right now.",
+  unsupported: "I could not make out all I need, so I end this transfer here. No money was sent. Tell me recipient and amount in one message and I can help.",
+  failed: (code, slots) => FAILURES_EN[code](slots),
+  effectUnknown: (slots) =>
+    `The bank has not yet told me whether ${transferEn(slots)} was sent. I wait for its answer so that nothing is sent twice.`,
+  result: ({ outcome, index, slots }) => `${index}. ${summaryEn(slots)}: ${OUTCOMES_EN[outcome]}`,
+  askContinue: (remaining) => `${remaining} ${remaining === 1 ? "transfer is" : "transfers are"} left. Shall I go on?`,
+  batchSummary: ({ done, cancelled, failed, unsupported }) =>
+    `Of ${done + cancelled + failed + unsupported}: ${done} done, ${cancelled} cancelled, ${failed} failed${unsupported > 0 ? `, ${unsupported} not supported` : ""}.`,
+  smallTalk: {
+    greeting: "Hello! I help with transfers. Tell me who gets how much.",
+    thanks: "You are welcome. Tell me if you need anything else.",
+    help: "Say for example “send 50,000 won to John”. Several transfers in one message are fine.",
+    fallback: "I help with transfers. Tell me who you want to send money to, and how much.",
+  },
+  internalError: "Something went wrong and I could not do this. Please try again in a moment.",
+};
+
+/** The texts of this example, by the session's locale. */
+export const MESSAGES = { ko, en } as const satisfies Record<Locale, Texts>;
+
+const SLOT_ERRORS_KO = {
+  TARGET_UNREADABLE: "받는 분을 알아볼 수 없어요.",
+  TARGET_TOO_LONG: "받는 분 이름이 너무 길어요. 60자까지 쓸 수 있어요.",
+  AMOUNT_UNREADABLE: "금액을 알아볼 수 없어요. 예: 5만원, 50,000원",
+  AMOUNT_NOT_POSITIVE: "금액은 1원 이상이어야 해요.",
+  AMOUNT_FRACTION: "1원보다 작은 단위는 보낼 수 없어요.",
+  AMOUNT_TOO_LARGE: "금액이 너무 커요.",
+  MEMO_UNREADABLE: "메모를 알아볼 수 없어요.",
+  MEMO_TOO_LONG: "메모가 너무 길어요. 60자까지 쓸 수 있어요.",
+  ALIAS_UNREADABLE: "별칭을 알아볼 수 없어요.",
+  ALIAS_TOO_LONG: "별칭이 너무 길어요. 60자까지 쓸 수 있어요.",
+  DATE_UNREADABLE: "날짜를 알아볼 수 없어요. 예: 내일, 3월 5일",
+  DATE_NO_SUCH_DAY: "달력에 없는 날짜예요.",
+  DATE_PAST: "지난 날짜로는 보낼 수 없어요.",
+  UNREADABLE: "말씀을 잘 이해하지 못했어요.",
+  UNKNOWN_SLOT: "바꿀 수 없는 항목이 있어요. 받는 분, 금액, 메모, 별칭, 날짜만 바꿀 수 있어요.",
+  TOO_MANY_TASKS: "한 번에 20건까지 보낼 수 있어요. 나누어 말씀해 주세요.",
+} as const satisfies Record<SlotErrorKey, string>;
+
+const SLOT_ERRORS_EN = {
+  TARGET_UNREADABLE: "I cannot make out the recipient.",
+  TARGET_TOO_LONG: "The recipient's name is too long; 60 characters are the most.",
+  AMOUNT_UNREADABLE: "I cannot read the amount. Try 50,000 won.",
+  AMOUNT_NOT_POSITIVE: "The amount has to be at least 1 won.",
+  AMOUNT_FRACTION: "Fractions of a won cannot be sent.",
+  AMOUNT_TOO_LARGE: "The amount is too large.",
+  MEMO_UNREADABLE: "I cannot make out the memo.",
+  MEMO_TOO_LONG: "The memo is too long; 60 characters are the most.",
+  ALIAS_UNREADABLE: "I cannot make out the alias.",
+  ALIAS_TOO_LONG: "The alias is too long; 60 characters are the most.",
+  DATE_UNREADABLE: "I cannot read the date. Try tomorrow, or March 5.",
+  DATE_NO_SUCH_DAY: "There is no such day in the calendar.",
+  DATE_PAST: "That day has passed.",
+  UNREADABLE: "I did not understand that.",
+  UNKNOWN_SLOT: "That cannot be changed. Recipient, amount, memo, alias and date can.",
+  TOO_MANY_TASKS: "20 transfers at once are the most. Please split them.",
+} as const satisfies Record<SlotErrorKey, string>;
+
+const FAILURES_KO = {
+  INSUFFICIENT_FUNDS: (slots) => `잔액이 부족해서 ${transferKo(slots)} 보내지 못했어요.`,
+  LIMIT_EXCEEDED: (slots) => `이체 한도를 넘어서 ${transferKo(slots)} 보내지 못했어요.`,
+  UNKNOWN_ACCOUNT: ({ target }) => `은행에서 ${target === undefined ? "받는 분을" : `“${target}”${josaOnly(target, "을/를")}`} 찾지 못해서 보내지 못했어요.`,
+  INVALID_REQUEST: (slots) => `은행이 내용을 받아들이지 않아서 ${transferKo(slots)} 보내지 못했어요.`,
+  BANK_UNREACHABLE: (slots) => `은행에 연결되지 않아서 ${transferKo(slots)} 보내지 못했어요. 돈은 나가지 않았어요.`,
+  EFFECT_UNKNOWN: (slots) => ko.effectUnknown(slots),
+  OTHER: (slots) => `문제가 생겨서 ${transferKo(slots)} 보내지 못했어요.`,
+} as const satisfies Record<FailureCode, (slots: TransferSlots) => string>;
+
+const FAILURES_EN = {
+  INSUFFICIENT_FUNDS: (slots) => `Not sent: the balance is too low for ${transferEn(slots)}.`,
+  LIMIT_EXCEEDED: (slots) => `Not sent: ${transferEn(slots)} is over the transfer limit.`,
+  UNKNOWN_ACCOUNT: ({ target }) => `Not sent: the bank does not know ${target === undefined ? "the recipient" : `“${target}”`}.`,
+  INVALID_REQUEST: (slots) => `Not sent: the bank did not accept ${transferEn(slots)}.`,
+  BANK_UNREACHABLE: (slots) => `Not sent: the bank cannot be reached for ${transferEn(slots)}. No money has left.`,
+  EFFECT_UNKNOWN: (slots) => en.effectUnknown(slots),
+  OTHER: (slots) => `Not sent: something went wrong with ${transferEn(slots)}.`,
+} as const satisfies Record<FailureCode, (slots: TransferSlots) => string>;
+
+const OUTCOMES_KO = { done: "완료", cancelled: "취소", failed: "실패", unsupported: "처리 불가" } as const satisfies Record<TransferResult["outcome"], string>;
+const OUTCOMES_EN = { done: "done", cancelled: "cancelled", failed: "failed", unsupported: "not supported" } as const satisfies Record<TransferResult["outcome"], string>;
+
+/** Words for relatives take no 님 (엄마에게, not 엄마님에게); nor do accounts, and what already carries 님 or 씨. */
+const RELATIVES = new Set(["엄마", "아빠", "할머니", "할아버지", "언니", "누나", "오빠", "형", "동생", "이모", "고모", "삼촌", "남편", "아내", "딸", "아들", "친구"]);
+
+function recipientKo(target: string): string {
+  const takesNoTitle = RELATIVES.has(target) || /(?:님|씨)$/.test(target) || /\d/.test(target);
+  return takesNoTitle ? target : `${target}님`;
+}
+
+/** `2027년 3월 5일(금)에 홍길동님에게 50,000원을`: the object of a sentence that goes on with a verb. */
+function transferKo({ target, amount, transfer_date }: TransferSlots): string {
+  return sentence(
+    transfer_date && `${dateKo(transfer_date)}에`,
+    target && `${recipientKo(target)}에게`,
+    amount === undefined ? "돈을" : josa(formatAmount(amount, "ko"), "을/를"),
+  );
+}
+
+function transferEn({ target, amount, transfer_date }: TransferSlots): string {
+  return sentence(
+    amount === undefined ? "the money" : formatAmount(amount, "en"),
+    target && `to ${target}`,
+    transfer_date && `on ${dateEn(transfer_date)}`,
+  );
+}
+
+function summaryKo({ target, amount }: TransferSlots): string {
+  return sentence(target === undefined ? "받는 분 미정" : recipientKo(target), amount === undefined ? "금액 미정" : formatAmount(amount, "ko"));
+}
+
+function summaryEn({ target, amount }: TransferSlots): string {
+  return sentence(target ?? "no recipient", amount === undefined ? "no amount" : formatAmount(amount, "en"));
+}
+
+function notes({ memo, alias }: TransferSlots, locale: Locale): string {
+  const names = MESSAGES[locale].slotNames;
+  const parts = [memo && `${names.memo}: ${memo}`, alias && `${names.alias}: ${alias}`].filter(Boolean);
+  return parts.length === 0 ? "" : ` (${parts.join(", ")})`;
+}
+
+function dateKo(date: IsoDate): string {
+  const [year, month, day] = date.split("-").map(Number);
+  return `${year}년 ${month}월 ${day}일(${"월화수목금토일"[weekdayOf(date) - 1]})`;
+}
+
+function dateEn(date: IsoDate): string {
+  const [year, month, day] = date.split("-").map(Number);
+  const weekday = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"][weekdayOf(date) - 1];
+  const name = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"][month! - 1];
+  return `${weekday}, ${name} ${day}, ${year}`;
+}
+
+function sentence(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== "").join(" ");
+}

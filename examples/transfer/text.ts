@@ -1,0 +1,24 @@
+/** A language in which the example speaks. */
+export type Locale = "ko" | "en";
+
+/**
+ * One form for what people type: composed Hangul (NFC), half-width ASCII, plain spaces, no invisible characters, lower case.
+ * Deliberately not NFKC: it would turn ㅇㅇ (compatibility letters) into something that no list contains.
+ */
+export function fold(text: string): string {
+  return text
+    .normalize("NFC")
+    .replace(/[\uFF01-\uFF5E]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0))
+    .replace(/\uFFE6/g, "₩")
+    .replace(/[\s\u3164\u3000]+/g, " ")
+    .replace(/\p{Cf}/gu, "")
+    .toLowerCase();
+}
+
+/** Words between spaces, punctuation, symbols and emoji; an apostrophe inside a word is dropped (`don't` is `dont`). */
+export function tokensOf(folded: string): string[] {
+  return folded
+    .replace(/(?<=\p{L})['’](?=\p{L})/gu, "")
+    .split(/[\p{Z}\p{P}\p{S}\p{C}\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0E\uFE0F\u20E3]+/u)
+    .filter((token) => token !== "");
+}

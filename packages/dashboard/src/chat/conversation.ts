@@ -1,0 +1,428 @@
+import {
+  codeOf,
+  DureError,
+  EMPTY_TURN_VIEW,
+  messageOf,
+  systemClock,
+  turnView,
+  ulid,
+  type ConnectionState,
+  type Done,
+  type DureClient,
+  type HistoryEntry,
+  type JsonObject,
+  type MessageRequest,
+  type Session,
+  type Trace,
+  type TurnFrame,
+  type TurnStream,
+  type TurnView,
+} from "dure/client";
+
+/** One message in the conversation. */
+export interface Entry {
+  /** Stable while the page lives; not the server's. */
+  readonly key: string;
+  readonly role: "user" | "assistant" | "system";
+  readonly content: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly status: "sending" | "queued" | "sent" | "failed";
+  readonly turnId?: string;
+  readonly author?: "person" | "system";
+  readonly interrupted?: boolean;
+  readonly done?: Done;
+  /** Why it could not be sent. */
+  readonly problem?: DureError;
+}
+
+export interface RunningTurn {
+  readonly turnId: string;
+  readonly view: TurnView;
+  readonly connection: ConnectionState | "lost";
+  readonly stopping: boolean;
+  readonly problem?: DureError;
+}
+
+export interface ConversationView {
+  /** `new`: nothing was said yet, the server does not know it. */
+  readonly phase: "new" | "loading" | "ready" | "broken";
+  readonly problem?: DureError;
+  readonly service: string | undefined;
+  readonly entries: readonly Entry[];
+  readonly turn: RunningTurn | undefined;
+  /** What was seen of the last turn that ended. */
+  readonly lastView: TurnView;
+  readonly state: JsonObject;
+  readonly trace: Trace | undefined;
+}
+
+interface Outgoing {
+  readonly key: string;
+  readonly request: MessageRequest;
+  /** Kept over retries, so that a message that did arrive is not sent twice. */
+  readonly idempotencyKey: string;
+}
+
+export interface ConversationOptions {
+  readonly client: DureClient;
+  readonly sessionId: string;
+  /** Known to the server already: load it. */
+  readonly exists: boolean;
+  /** Something was stored: lists of sessions are old now. */
+  readonly onChange: () => void;
+}
+
+/** The least time between two notices to the page, milliseconds: text comes faster than it can be drawn. */
+const NOTICE_MS = 33;
+
+/**
+ * One session as the page sees it. Messages are handed to the server at once and in order, also while a turn runs: the
+ * server queues them, and a `네` typed before a question was shown stays older than the question
+ * (docs/spec/conversation §8). One turn is followed at a time; the stream of a queued message is left as soon as its
+ * turn is known and taken up again when its time has come, so that a conversation never holds more than three connections.
+ */
+export class Conversation {
+  readonly sessionId: string;
+  readonly #client: DureClient;
+  readonly #onChange: () => void;
+  readonly #listeners = new Set<() => void>();
+  readonly #outbox: Outgoing[] = [];
+  readonly #sent = new Map<string, Outgoing>();
+  /** Accepted turns that wait behind the running one. */
+  readonly #waiting: string[] = [];
+  readonly #leave = new AbortController();
+  #view: ConversationView;
+  #delivering: Promise<void> | undefined;
+  #loading: Promise<void> | undefined;
+  #watch: AbortController | undefined;
+  #noticeDue = false;
+
+  constructor({ client, sessionId, exists, onChange }: ConversationOptions) {
+    this.sessionId = sessionId;
+    this.#client = client;
+    this.#onChange = onChange;
+    this.#view = {
+      phase: exists ? "loading" : "new",
+      service: undefined,
+      entries: [],
+      turn: undefined,
+      lastView: EMPTY_TURN_VIEW,
+      state: {},
+      trace: undefined,
+    };
+    if (exists) void this.load();
+  }
+
+  readonly snapshot = (): ConversationView => this.#view;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) this.#startWatching();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#watch?.abort();
+    };
+  };
+
+  /** Reads the session and takes up its running turn. */
+  load(): Promise<void> {
+    this.#loading ??= this.#load().finally(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+
+  send(message: string, extra: Omit<MessageRequest, "sessionId" | "message"> = {}): void {
+    const key = ulid();
+    const request = { sessionId: this.sessionId, message, ...extra };
+    const busy = this.#view.turn !== undefined || this.#outbox.length > 0;
+    const entry: Entry = { key, role: "user", content: message, at: systemClock.now(), status: busy ? "queued" : "sending" };
+    const service = this.#view.service ?? extra.service;
+    this.#change({ phase: "ready", service, entries: [...this.#view.entries, entry] });
+    this.#enqueue({ key, request, idempotencyKey: ulid() });
+  }
+
+  /** Sends a failed message again, as the same turn if it had arrived after all. */
+  retry(key: string): void {
+    const outgoing = this.#sent.get(key);
+    if (outgoing === undefined) return;
+    this.#changeEntry(key, ({ problem: _problem, ...entry }) => ({ ...entry, status: "sending" }));
+    this.#enqueue(outgoing);
+  }
+
+  discard(key: string): void {
+    this.#sent.delete(key);
+    this.#change({ entries: this.#view.entries.filter((entry) => entry.key !== key || entry.status !== "failed") });
+  }
+
+  async stop(): Promise<void> {
+    const { turn } = this.#view;
+    if (turn === undefined || turn.stopping) return;
+    this.#change({ turn: { ...turn, stopping: true } });
+    try {
+      await this.#client.stopTurn(turn.turnId);
+    } catch (error) {
+      if (error instanceof DureError && error.class === "conflict") return; // it has ended by itself: DONE is on its way
+      const now = this.#view.turn;
+      if (now?.turnId === turn.turnId) this.#change({ turn: { ...now, stopping: false, problem: asDureError(error) } });
+    }
+  }
+
+  /** Follows a turn again whose stream was lost. */
+  reattach(): void {
+    const turnId = this.#view.turn?.turnId;
+    if (turnId !== undefined) void this.#follow(turnId);
+  }
+
+  /** Leaves every stream; turns go on at the server. */
+  dispose(): void {
+    this.#leave.abort();
+    this.#watch?.abort();
+  }
+
+  // --- sending
+
+  #enqueue(outgoing: Outgoing): void {
+    this.#sent.set(outgoing.key, outgoing);
+    this.#outbox.push(outgoing);
+    this.#delivering ??= this.#deliver().finally(() => (this.#delivering = undefined));
+  }
+
+  async #deliver(): Promise<void> {
+    while (this.#outbox.length > 0) {
+      await this.#hand(this.#outbox[0]!);
+      this.#outbox.shift();
+    }
+  }
+
+  async #hand(outgoing: Outgoing): Promise<void> {
+    const left = new AbortController();
+    let accepted: string | undefined;
+    const stream = this.#client.sendMessage(outgoing.request, {
+      idempotencyKey: outgoing.idempotencyKey,
+      signal: AbortSignal.any([left.signal, this.#leave.signal]),
+      onConnection: (state) => this.#connectionOf(accepted, state),
+    });
+    stream.done.catch(() => undefined); // told below, by the turn's id or by the loop that follows it
+    try {
+      const turnId = await stream.turnId;
+      accepted = turnId;
+      this.#sent.delete(outgoing.key);
+      const current = this.#view.turn;
+      const isNext = current === undefined;
+      this.#changeEntry(outgoing.key, (entry) => ({ ...entry, turnId, status: isNext || current.turnId === turnId ? "sent" : "queued" }));
+      if (isNext) return void this.#follow(turnId, stream);
+      left.abort(); // its turn comes later: then it is read from its first event
+      if (current.turnId !== turnId && !this.#waiting.includes(turnId)) this.#waiting.push(turnId);
+    } catch (error) {
+      if (this.#leave.signal.aborted) return;
+      this.#changeEntry(outgoing.key, (entry) => ({ ...entry, status: "failed", problem: asDureError(error) }));
+    }
+  }
+
+  // --- following
+
+  async #follow(turnId: string, begun?: TurnStream): Promise<void> {
+    this.#change({
+      turn: { turnId, view: EMPTY_TURN_VIEW, connection: "connected", stopping: false },
+      entries: this.#view.entries.map((entry) => (entry.turnId === turnId ? { ...entry, status: "sent" } : entry)),
+    });
+    const stream =
+      begun ?? this.#client.followTurn(turnId, { signal: this.#leave.signal, onConnection: (state) => this.#connectionOf(turnId, state) });
+    try {
+      for await (const frame of stream) this.#take(turnId, frame);
+    } catch (error) {
+      const now = this.#view.turn;
+      if (this.#leave.signal.aborted || now?.turnId !== turnId) return;
+      this.#change({ turn: { ...now, connection: "lost", problem: asDureError(error) } });
+      return;
+    }
+    this.#next();
+  }
+
+  #take(turnId: string, frame: TurnFrame): void {
+    const { turn } = this.#view;
+    if (turn?.turnId !== turnId) return;
+    const view = turnView(turn.view, frame, systemClock.now());
+    if (frame.type !== "DONE") return this.#change({ turn: { ...turn, view } }, "soon");
+    const answer: Entry = {
+      key: `${turnId}:assistant`,
+      role: "assistant",
+      content: frame.data.message,
+      at: systemClock.now(),
+      status: "sent",
+      turnId,
+      done: frame.data,
+      ...(this.#view.entries.some((entry) => entry.turnId === turnId) ? {} : { author: "system" as const }),
+      ...(frame.data.error?.code === "TURN_STOPPED" ? { interrupted: true } : {}),
+    };
+    const entries = this.#view.entries.filter((entry) => entry.key !== answer.key);
+    const place = entries.findLastIndex((entry) => entry.turnId === turnId);
+    this.#change({
+      turn: undefined,
+      lastView: view,
+      entries: place < 0 ? [...entries, answer] : entries.toSpliced(place + 1, 0, answer),
+      state: frame.data.stateSnapshot,
+      trace: frame.data.trace,
+    });
+    this.#onChange();
+  }
+
+  #next(): void {
+    const turnId = this.#waiting.shift();
+    if (turnId !== undefined && this.#view.turn === undefined) void this.#follow(turnId);
+  }
+
+  #connectionOf(turnId: string | undefined, connection: ConnectionState): void {
+    const { turn } = this.#view;
+    if (turn !== undefined && turn.turnId === turnId && turn.connection !== connection) {
+      this.#change({ turn: { ...turn, connection } });
+    }
+  }
+
+  // --- what others did
+
+  #startWatching(): void {
+    const watch = new AbortController();
+    this.#watch = watch;
+    const signal = AbortSignal.any([watch.signal, this.#leave.signal]);
+    void (async () => {
+      try {
+        for await (const event of this.#client.events({ session: this.sessionId, types: ["turn.*"] }, { signal, onReset: () => void this.load() })) {
+          if (event.turn === undefined) continue;
+          await this.#delivering; // a turn of ours may be accepted before we know its id
+          if (!this.#knows(event.turn)) await this.load();
+        }
+      } catch {
+        // Refused or left: the conversation works without it, only turns of others appear later.
+      }
+    })();
+  }
+
+  #knows(turnId: string): boolean {
+    return this.#view.turn?.turnId === turnId || this.#waiting.includes(turnId) || this.#view.entries.some((entry) => entry.turnId === turnId);
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const session = await this.#client.session(this.sessionId, { signal: this.#leave.signal });
+      this.#adopt(session);
+    } catch (error) {
+      if (this.#leave.signal.aborted) return;
+      const unknown = error instanceof DureError && error.class === "not-found";
+      if (unknown) this.#change({ phase: this.#view.entries.length > 0 ? "ready" : "new" });
+      else if (this.#view.phase === "loading" || this.#view.phase === "broken") this.#change({ phase: "broken", problem: asDureError(error) });
+    }
+  }
+
+  #adopt(session: Session): void {
+    const stored = entriesOf(session.history);
+    const known = new Set(stored.map((entry) => entry.key));
+    const mine = this.#view.entries.filter((entry) => !known.has(keyOf(entry)));
+    const answered = new Set(stored.filter((entry) => entry.role !== "user").map((entry) => entry.turnId));
+    const running = session.runningTurn?.turnId;
+    const waits = (entry: Entry): boolean => entry.role === "user" && entry.turnId !== undefined && !answered.has(entry.turnId) && entry.turnId !== running;
+    const entries = stored.map((entry) => (waits(entry) ? { ...entry, status: "queued" as const } : entry));
+    const { problem: _problem, ...view } = this.#view;
+    this.#view = view;
+    this.#change({
+      phase: "ready",
+      service: session.service,
+      entries: [...entries, ...mine],
+      ...(this.#view.turn === undefined ? { state: session.state, trace: session.trace } : {}),
+    });
+    for (const entry of entries) {
+      if (waits(entry) && entry.turnId !== this.#view.turn?.turnId && !this.#waiting.includes(entry.turnId!)) this.#waiting.push(entry.turnId!);
+    }
+    if (this.#view.turn !== undefined) return;
+    if (running !== undefined) void this.#follow(running);
+    else this.#next();
+  }
+
+  // --- telling
+
+  #changeEntry(key: string, change: (entry: Entry) => Entry): void {
+    this.#change({ entries: this.#view.entries.map((entry) => (entry.key === key ? change(entry) : entry)) });
+  }
+
+  #change(part: Partial<ConversationView>, when: "now" | "soon" = "now"): void {
+    this.#view = { ...this.#view, ...part };
+    if (when === "now") return this.#tell();
+    if (this.#noticeDue) return;
+    this.#noticeDue = true;
+    systemClock.after(NOTICE_MS, () => {
+      if (this.#noticeDue) this.#tell();
+    });
+  }
+
+  #tell(): void {
+    this.#noticeDue = false;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** The conversations of this page; the ones not looked at for longest are let go. */
+export class Conversations {
+  readonly #client: DureClient;
+  readonly #onChange: () => void;
+  readonly #open = new Map<string, Conversation>();
+  static readonly LIMIT = 8;
+
+  constructor(options: { client: DureClient; onChange: () => void }) {
+    this.#client = options.client;
+    this.#onChange = options.onChange;
+  }
+
+  /** @param exists false for a session that this page has just invented */
+  open(sessionId: string, exists = true): Conversation {
+    const known = this.#open.get(sessionId);
+    const conversation = known ?? new Conversation({ client: this.#client, sessionId, exists, onChange: this.#onChange });
+    this.#open.delete(sessionId);
+    this.#open.set(sessionId, conversation);
+    for (const [id, old] of this.#open) {
+      if (this.#open.size <= Conversations.LIMIT) break;
+      old.dispose();
+      this.#open.delete(id);
+    }
+    return conversation;
+  }
+
+  forget(sessionId: string): void {
+    this.#open.get(sessionId)?.dispose();
+    this.#open.delete(sessionId);
+  }
+}
+
+function entriesOf(history: readonly HistoryEntry[]): Entry[] {
+  const taken = new Set<string>();
+  return history.map((entry, index) => {
+    const { role, turnId } = entry;
+    const own = turnId === undefined ? `history:${index}` : `${turnId}:${role}`;
+    const key = taken.has(own) ? `${own}:${index}` : own; // merged messages share a turn
+    taken.add(key);
+    return entryOf(entry, key);
+  });
+}
+
+function entryOf(entry: HistoryEntry, key: string): Entry {
+  const { role, content, at, turnId, author, interrupted, done } = entry;
+  return {
+    key,
+    role,
+    content,
+    at: new Date(at).getTime(),
+    status: "sent",
+    ...(turnId === undefined ? {} : { turnId }),
+    ...(author === undefined ? {} : { author }),
+    ...(interrupted === undefined ? {} : { interrupted }),
+    ...(done === undefined ? {} : { done }),
+  };
+}
+
+/** The key that the stored form of a message has. */
+function keyOf(entry: Entry): string {
+  return entry.turnId === undefined ? entry.key : `${entry.turnId}:${entry.role}`;
+}
+
+function asDureError(error: unknown): DureError {
+  return error instanceof DureError ? error : new DureError(codeOf(error) ?? "UNEXPECTED", messageOf(error), { cause: error });
+}

@@ -1,0 +1,192 @@
+import { ActionIcon, Button } from "@mantine/core";
+import { IconAlertTriangle, IconArrowDown, IconClock, IconPlayerStop, IconRefresh, IconTrash } from "@tabler/icons-react";
+import { shownText, type Done, type MessageRequest } from "dure/client";
+import { memo, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { useLanguage, useText } from "../language.tsx";
+import { whenOf } from "../when.ts";
+import type { Conversation, ConversationView, Entry, RunningTurn } from "./conversation.ts";
+import { Markdown } from "./markdown.tsx";
+
+type Send = (message: string, extra?: Pick<MessageRequest, "confirmId">) => void;
+
+/** Closer than this to the end counts as reading the newest, pixels. */
+const NEAR_END = 80;
+
+export function MessageList({ view, conversation, onSend }: { view: ConversationView; conversation: Conversation; onSend: Send }): ReactNode {
+  const text = useText();
+  const scroller = useRef<HTMLDivElement>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  const said = view.entries.filter((entry) => entry.status !== "queued");
+  const queued = view.entries.filter((entry) => entry.status === "queued");
+  const count = view.entries.length;
+  const own = view.entries.at(-1)?.role === "user" ? count : 0;
+  const following = useRef(true);
+
+  useLayoutEffect(() => {
+    following.current = true; // one's own message is always shown
+  }, [own]);
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    if (following.current) element.scrollTop = element.scrollHeight;
+  });
+  const onScroll = (): void => {
+    const element = scroller.current!;
+    const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    following.current = near;
+    setAtEnd(near);
+  };
+  const last = view.turn === undefined && queued.length === 0 ? view.entries.at(-1) : undefined;
+  return (
+    <div className="messages" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label={text.chat.log} aria-busy={view.turn !== undefined}>
+      <ol className="messages-list">
+        {said.map((entry) => (
+          <Message key={entry.key} entry={entry} conversation={conversation} />
+        ))}
+        {view.turn !== undefined && <Answering turn={view.turn} onReattach={() => conversation.reattach()} />}
+        {view.turn === undefined && last?.role === "user" && last.status !== "failed" && <Thinking />}
+        {queued.map((entry) => (
+          <Message key={entry.key} entry={entry} conversation={conversation} />
+        ))}
+      </ol>
+      {last?.done !== undefined && <Choices done={last.done} onSend={onSend} />}
+      {!atEnd && (
+        <ActionIcon
+          className="to-bottom"
+          variant="default"
+          radius="xl"
+          size="lg"
+          aria-label={text.chat.toBottom}
+          onClick={() => scroller.current?.scrollTo({ top: scroller.current.scrollHeight, behavior: "smooth" })}
+        >
+          <IconArrowDown size={17} />
+        </ActionIcon>
+      )}
+    </div>
+  );
+}
+
+const Message = memo(function Message({ entry, conversation }: { entry: Entry; conversation: Conversation }): ReactNode {
+  const { text, language } = useLanguage();
+  if (entry.role === "user") {
+    return (
+      <li className="message" data-role="user" data-status={entry.status}>
+        <span className="hidden-words">{text.chat.you}</span>
+        <div className="bubble">{entry.content}</div>
+        {entry.status === "queued" && (
+          <span className="message-note">
+            <IconClock size={13} aria-hidden /> {text.chat.queued}
+          </span>
+        )}
+        {entry.status === "failed" && <Failed entry={entry} conversation={conversation} />}
+      </li>
+    );
+  }
+  const { error } = entry.done ?? {};
+  return (
+    <li className="message" data-role={entry.role} data-failed={(error !== undefined && !entry.interrupted) || undefined}>
+      {entry.author === "system" && <span className="message-note">{text.chat.bySystem}</span>}
+      <span className="hidden-words">{text.chat.assistant}</span>
+      {entry.content !== "" && <Markdown>{entry.content}</Markdown>}
+      <span className="message-note">
+        {entry.interrupted ? (
+          <>
+            <IconPlayerStop size={13} aria-hidden /> {text.chat.interrupted}
+          </>
+        ) : (
+          error !== undefined && (
+            <span className="error-note" title={text.chat.errorCode}>
+              <IconAlertTriangle size={13} aria-hidden /> {error.code}
+            </span>
+          )
+        )}
+        <time dateTime={new Date(entry.at).toISOString()}>{whenOf(entry.at, language)}</time>
+      </span>
+    </li>
+  );
+});
+
+function Failed({ entry, conversation }: { entry: Entry; conversation: Conversation }): ReactNode {
+  const text = useText();
+  const { problem } = entry;
+  return (
+    <div className="problem" role="alert">
+      <p>
+        <strong>{text.chat.failed}.</strong> {problem?.message}
+      </p>
+      {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
+      <div className="problem-actions">
+        <Button size="compact-sm" variant="default" leftSection={<IconRefresh size={14} />} onClick={() => conversation.retry(entry.key)}>
+          {text.chat.retry}
+        </Button>
+        <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconTrash size={14} />} onClick={() => conversation.discard(entry.key)}>
+          {text.chat.discard}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => void }): ReactNode {
+  const text = useText();
+  const words = shownText(turn.view);
+  const working = turn.view.runs.findLast((run) => run.status === "running");
+  return (
+    <li className="message" data-role="assistant" data-streaming={turn.connection !== "lost" || undefined}>
+      {words !== "" && <Markdown>{words}</Markdown>}
+      {turn.connection === "lost" ? (
+        <div className="problem" role="alert">
+          <p>
+            <strong>{text.chat.lost}.</strong> {text.chat.lostHint}
+          </p>
+          <p className="soft">{turn.problem?.hint ?? turn.problem?.message}</p>
+          <div className="problem-actions">
+            <Button size="compact-sm" variant="default" leftSection={<IconRefresh size={14} />} onClick={onReattach}>
+              {text.chat.reattach}
+            </Button>
+          </div>
+        </div>
+      ) : (
+        <span className="message-note working">
+          <span className="pulse" aria-hidden />
+          {turn.connection === "reconnecting" ? text.connection.reconnecting : turn.stopping ? text.chat.stopping : (working?.label ?? text.chat.thinking)}
+          {turn.connection === "connected" && working !== undefined && working.attempt > 1 && ` · ${text.panel.attempt(working.attempt)}`}
+        </span>
+      )}
+      {turn.problem !== undefined && turn.connection !== "lost" && <p className="message-note error-note">{turn.problem.message}</p>}
+    </li>
+  );
+}
+
+function Thinking(): ReactNode {
+  const text = useText();
+  return (
+    <li className="message" data-role="assistant">
+      <span className="message-note working">
+        <span className="pulse" aria-hidden />
+        {text.chat.sending}
+      </span>
+    </li>
+  );
+}
+
+/** The buttons that the last answer offers; the first one says yes to exactly what was shown. */
+function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
+  const text = useText();
+  const usual = done.nextAction === "CONFIRM" || done.nextAction === "ASK_CONTINUE" ? text.chat.buttons[done.nextAction] : [];
+  const buttons = done.uiHint?.buttons ?? usual;
+  const confirmId = done.uiHint?.confirmId;
+  if (buttons.length === 0) return null;
+  return (
+    <div className="choices">
+      {buttons.map((label, index) => (
+        <Button
+          key={label}
+          variant={index === 0 ? "filled" : "default"}
+          onClick={() => onSend(label, index === 0 && done.nextAction === "CONFIRM" && confirmId !== undefined ? { confirmId } : {})}
+        >
+          {label}
+        </Button>
+      ))}
+    </div>
+  );
+}

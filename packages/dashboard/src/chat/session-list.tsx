@@ -1,0 +1,88 @@
+import { ActionIcon, Button, TextInput } from "@mantine/core";
+import { IconEdit, IconSearch, IconTrash } from "@tabler/icons-react";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import type { SessionSummary } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+import { whenOf } from "../when.ts";
+import { useLanguage } from "../language.tsx";
+
+const PAGE = 40;
+
+export function SessionList(): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const [search, setSearch] = useState("");
+  const sessions = useInfiniteQuery({
+    queryKey: ["sessions"],
+    queryFn: ({ pageParam, signal }) => client.sessions({ limit: PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  });
+  const all = sessions.data?.pages.flatMap((page) => page.items) ?? [];
+  const words = search.trim().toLowerCase();
+  const shown = words === "" ? all : all.filter((session) => `${session.title} ${session.service}`.toLowerCase().includes(words));
+  return (
+    <section className="sessions" aria-label={text.sessions.label}>
+      <Button component={Link} to="/chat" variant="default" leftSection={<IconEdit size={16} />} fullWidth justify="flex-start" className="sessions-new">
+        {text.sessions.start}
+      </Button>
+      {all.length > 0 && (
+        <TextInput
+          size="sm"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+          placeholder={text.sessions.search}
+          aria-label={text.sessions.search}
+          leftSection={<IconSearch size={15} />}
+        />
+      )}
+      {sessions.isSuccess && all.length === 0 && <p className="soft small sessions-empty">{text.sessions.empty}</p>}
+      {all.length > 0 && shown.length === 0 && <p className="soft small sessions-empty">{text.sessions.noMatch(search.trim())}</p>}
+      {shown.length > 0 && (
+        <ul className="sessions-list">
+          {shown.map((session) => (
+            <SessionRow key={session.sessionId} session={session} />
+          ))}
+        </ul>
+      )}
+      {sessions.hasNextPage && (
+        <Button variant="subtle" color="gray" size="compact-sm" loading={sessions.isFetchingNextPage} onClick={() => void sessions.fetchNextPage()}>
+          {text.sessions.more}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function SessionRow({ session }: { session: SessionSummary }): ReactNode {
+  const { text, language } = useLanguage();
+  const { client, conversations } = useParts();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { session: current } = useParams({ strict: false });
+  const title = session.title === "" ? text.sessions.untitled : session.title;
+  const running = session.runningTurn !== undefined && session.runningTurn !== null && session.runningTurn !== false;
+  const remove = async (): Promise<void> => {
+    if (!window.confirm(text.sessions.removeAsk(title))) return;
+    await client.deleteSession(session.sessionId);
+    conversations.forget(session.sessionId);
+    await queries.invalidateQueries({ queryKey: ["sessions"] });
+    if (current === session.sessionId) await navigate({ to: "/chat" });
+  };
+  return (
+    <li className="session-row" data-active={current === session.sessionId || undefined}>
+      <Link to="/chat/$session" params={{ session: session.sessionId }} className="session-link" aria-current={current === session.sessionId ? "page" : undefined}>
+        <span className="session-title">{title}</span>
+        <span className="session-meta">
+          {running ? <span className="session-running">{text.sessions.running}</span> : whenOf(session.updatedAt, language)}
+        </span>
+      </Link>
+      <ActionIcon className="session-remove" variant="subtle" color="gray" size="sm" aria-label={`${text.sessions.remove}: ${title}`} onClick={() => void remove()}>
+        <IconTrash size={14} />
+      </ActionIcon>
+    </li>
+  );
+}

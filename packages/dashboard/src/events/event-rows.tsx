@@ -1,0 +1,110 @@
+import { useMediaQuery } from "@mantine/hooks";
+import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+import { clockOf } from "../when.ts";
+import type { LogRow } from "./event-log.ts";
+
+/** Heights of a row, pixels; fixed, so that only the rows in sight need to exist. */
+const ROW = { wide: 38, narrow: 58 };
+/** Rows drawn beyond the sight on either side. */
+const MARGIN_ROWS = 12;
+
+/**
+ * The rows of the log, oldest first. At the end it follows; anywhere else it keeps its place: what was in sight stays
+ * where it was while rows come at the end and go at the begin.
+ */
+export function EventRows(props: {
+  rows: readonly LogRow[];
+  picked: LogRow | undefined;
+  onPick: (row: LogRow) => void;
+  empty: string;
+  newerLabel: (count: number) => ReactNode;
+}): ReactNode {
+  const text = useText();
+  const { rows } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const wide = useMediaQuery("(min-width: 48em)", window.matchMedia("(min-width: 48em)").matches, { getInitialValueInEffect: false });
+  const height = wide ? ROW.wide : ROW.narrow;
+  const place = useRef({ following: true, index: 0, offset: 0 });
+  const [sight, setSight] = useState({ top: 0, height: 800, following: true });
+  const [readTo, setReadTo] = useState(-1);
+
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const { following, index, offset } = place.current;
+    const at = rows.findIndex((row) => row.index >= index);
+    const wanted = following ? element.scrollHeight : Math.max(0, at) * height + offset;
+    if (Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted;
+  }, [rows, height]);
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const observer = new ResizeObserver(() => setSight((before) => ({ ...before, height: element.clientHeight })));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+
+  const onScroll = (): void => {
+    const element = scroller.current!;
+    const top = Math.max(0, element.scrollTop);
+    const following = element.scrollHeight - top - element.clientHeight < height;
+    const first = Math.floor(top / height);
+    place.current = { following, index: rows[first]?.index ?? 0, offset: top - first * height };
+    if (following || sight.following) setReadTo(rows.at(-1)?.index ?? -1);
+    setSight({ top, height: element.clientHeight, following });
+  };
+  const toEnd = (): void => {
+    place.current.following = true;
+    scroller.current!.scrollTop = scroller.current!.scrollHeight;
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step === 0 || props.picked === undefined) return;
+    const next = rows[rows.findIndex((row) => row.index === props.picked!.index) + step];
+    if (next === undefined) return;
+    event.preventDefault();
+    props.onPick(next);
+    const y = rows.indexOf(next) * height;
+    const element = scroller.current!;
+    if (y < element.scrollTop) element.scrollTop = y;
+    else if (y + height > element.scrollTop + element.clientHeight) element.scrollTop = y + height - element.clientHeight;
+  };
+
+  const from = Math.max(0, Math.floor(sight.top / height) - MARGIN_ROWS);
+  const shown = rows.slice(from, from + Math.ceil(sight.height / height) + 2 * MARGIN_ROWS);
+  const newer = sight.following ? 0 : rows.length - (rows.findLastIndex((row) => row.index <= readTo) + 1);
+  return (
+    <div className="event-rows">
+      {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
+      <div className="event-scroll" ref={scroller} onScroll={onScroll} onKeyDown={onKeyDown} tabIndex={0} role="region" aria-label={text.events.list}>
+        <div role="list" style={{ blockSize: rows.length * height, position: "relative" }}>
+          {shown.map((row, offset) => (
+            <div role="listitem" key={row.index} aria-setsize={rows.length} aria-posinset={from + offset + 1} className="event-item" style={{ insetBlockStart: (from + offset) * height, blockSize: height }}>
+              <button type="button" className="event-row" aria-pressed={row.index === props.picked?.index} onClick={() => props.onPick(row)}>
+                <time className="event-time">{clockOf(row.event.at)}</time>
+                <span className="event-type">{row.event.type}</span>
+                <span className="event-role" data-role={row.event.role}>
+                  {text.events.roles[row.event.role] ?? row.event.role}
+                </span>
+                <span className="event-subject">{subjectOf(row)}</span>
+              </button>
+            </div>
+          ))}
+        </div>
+      </div>
+      {newer > 0 && (
+        <button type="button" className="event-newer" onClick={toEnd}>
+          {props.newerLabel(newer)}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Whom the event is about, then what it holds, in one line. */
+function subjectOf({ event }: LogRow): string {
+  const subject = [event.service, event.agent, event.session, event.room, event.run, event.job].filter((part) => part !== undefined).join(" · ");
+  const data = Object.entries(event.data ?? {})
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");
+  return [subject, data].filter((part) => part !== "").join("  ");
+}

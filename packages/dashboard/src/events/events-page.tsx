@@ -1,0 +1,144 @@
+import { ActionIcon, Button, Drawer, NativeSelect, TextInput } from "@mantine/core";
+import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
+import { IconArrowDown, IconPlayerPause, IconPlayerPlay, IconSearch, IconTrash } from "@tabler/icons-react";
+import type { EventRole, EventsFilter } from "dure/client";
+import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+import { ROW_LIMIT, type LogRow } from "./event-log.ts";
+import { EventRows } from "./event-rows.tsx";
+import "./events.css";
+
+const ROLES = ["conversation", "delegation", "orchestration", "system"] as const satisfies readonly EventRole[];
+/** A filter is applied when its field has rested for this long, milliseconds. */
+const REST_MS = 350;
+
+export function EventsPage(): ReactNode {
+  const text = useText();
+  const { eventLog } = useParts();
+  const view = useSyncExternalStore(eventLog.subscribe, eventLog.snapshot);
+  const [types, setTypes] = useState("");
+  const [session, setSession] = useState("");
+  const [role, setRole] = useState<EventRole | "">("");
+  const [search, setSearch] = useState("");
+  const [picked, setPicked] = useState<LogRow>();
+  const wide = useMediaQuery("(min-width: 68em)", window.matchMedia("(min-width: 68em)").matches, { getInitialValueInEffect: false });
+
+  const [filter] = useDebouncedValue(`${types.trim()}\n${session.trim()}\n${role}`, REST_MS);
+  useEffect(() => {
+    eventLog.start(filterOf(filter));
+    setPicked(undefined);
+    return () => eventLog.stop();
+  }, [eventLog, filter]);
+  useEffect(() => {
+    document.title = `${text.events.pageTitle} · dure`;
+  }, [text]);
+
+  const words = search.trim().toLowerCase();
+  const rows = useMemo(() => (words === "" ? view.rows : view.rows.filter((row) => row.words.includes(words))), [view.rows, words]);
+  const detail = picked && <EventDetail row={picked} />;
+  return (
+    <div className="events">
+      <header className="events-head">
+        <div>
+          <h1>{text.events.pageTitle}</h1>
+          <p className="soft">{text.events.lead}</p>
+        </div>
+        <Connection state={view.connection} />
+      </header>
+      <div className="events-filters" role="search">
+        <TextInput className="events-search" aria-label={text.events.search} placeholder={text.events.search} leftSection={<IconSearch size={15} />} value={search} onChange={(event) => setSearch(event.currentTarget.value)} />
+        <TextInput aria-label={text.events.types} placeholder={`${text.events.types} — ${text.events.typesHint}`} value={types} onChange={(event) => setTypes(event.currentTarget.value)} />
+        <TextInput aria-label={text.events.session} placeholder={text.events.session} value={session} onChange={(event) => setSession(event.currentTarget.value)} />
+        <NativeSelect
+          aria-label={text.events.role}
+          value={role}
+          onChange={(event) => setRole(event.currentTarget.value as EventRole | "")}
+          data={[{ value: "", label: text.events.allRoles }, ...ROLES.map((one) => ({ value: one, label: text.events.roles[one] }))]}
+        />
+        <div className="events-actions">
+          <Button variant="default" leftSection={view.paused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />} aria-pressed={view.paused} onClick={() => (view.paused ? eventLog.resume() : eventLog.pause())}>
+            {view.paused ? text.events.resume : text.events.pause}
+          </Button>
+          <ActionIcon variant="default" size={36} aria-label={text.events.clear} onClick={() => eventLog.clear()}>
+            <IconTrash size={16} />
+          </ActionIcon>
+        </div>
+      </div>
+      {view.problem !== undefined && (
+        <p className="problem" role="alert">
+          <strong>{text.events.stopped}.</strong> {view.problem.message} {view.problem.hint}
+        </p>
+      )}
+      <div className="events-body" data-detail={(wide && picked !== undefined) || undefined}>
+        <EventRows
+          rows={rows}
+          picked={picked}
+          onPick={setPicked}
+          empty={view.rows.length === 0 ? text.events.waiting : text.events.noMatch}
+          newerLabel={(count) => (
+            <>
+              <IconArrowDown size={14} aria-hidden /> {text.events.newer(count)}
+            </>
+          )}
+        />
+        {wide && picked !== undefined && (
+          <aside className="events-detail" aria-label={text.events.detail}>
+            {detail}
+          </aside>
+        )}
+      </div>
+      {!wide && (
+        <Drawer opened={picked !== undefined} onClose={() => setPicked(undefined)} position="bottom" size="75%" title={text.events.detail} closeButtonProps={{ "aria-label": text.events.close }}>
+          {detail}
+        </Drawer>
+      )}
+      <footer className="events-foot" role="status">
+        <span>{text.events.kept(view.rows.length, ROW_LIMIT)}</span>
+        {view.dropped > 0 && <span>{text.events.dropped(view.dropped)}</span>}
+        {view.paused && <span className="warn">{text.events.paused(view.held.length)}</span>}
+        {view.wasReset && <span className="warn">{text.events.reset}</span>}
+      </footer>
+    </div>
+  );
+}
+
+function Connection({ state }: { state: "connecting" | "connected" | "reconnecting" | "stopped" }): ReactNode {
+  const text = useText();
+  return (
+    <span className="events-connection" data-state={state} role="status">
+      <span className={state === "connected" ? "live-dot" : "pulse"} aria-hidden />
+      {state === "connected" ? text.events.live : state === "stopped" ? text.events.stopped : text.events.reconnecting}
+    </span>
+  );
+}
+
+function EventDetail({ row }: { row: LogRow }): ReactNode {
+  const { data, ...envelope } = row.event;
+  return (
+    <div className="event-detail">
+      <h2>{row.event.type}</h2>
+      <dl className="facts">
+        {Object.entries(envelope)
+          .filter(([name]) => name !== "type")
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{name === "at" ? new Date(value as number).toISOString() : String(value)}</dd>
+            </div>
+          ))}
+      </dl>
+      <pre tabIndex={0}>{JSON.stringify(data, null, 2)}</pre>
+    </div>
+  );
+}
+
+function filterOf(written: string): EventsFilter {
+  const [types = "", session = "", role = ""] = written.split("\n");
+  const wanted = types.split(/[\s,]+/).filter((type) => type !== "");
+  return {
+    types: wanted.length === 0 ? undefined : wanted,
+    session: session === "" ? undefined : session,
+    role: role === "" ? undefined : (role as EventRole),
+  };
+}

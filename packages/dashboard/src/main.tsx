@@ -1,0 +1,57 @@
+import "@mantine/core/styles/baseline.css";
+import "@mantine/core/styles/default-css-variables.css";
+import "@mantine/core/styles/global.css";
+import "@mantine/core/styles/ScrollArea.css";
+import "@mantine/core/styles/UnstyledButton.css";
+import "@mantine/core/styles/VisuallyHidden.css";
+import "@mantine/core/styles/Paper.css";
+import "@mantine/core/styles/Popover.css";
+import "@mantine/core/styles/CloseButton.css";
+import "@mantine/core/styles/Loader.css";
+import "@mantine/core/styles/Overlay.css";
+import "@mantine/core/styles/ModalBase.css";
+import "@mantine/core/styles/Input.css";
+import "@mantine/core/styles/InlineInput.css";
+import "@mantine/core/styles/ActionIcon.css";
+import "@mantine/core/styles/Button.css";
+import "@mantine/core/styles/Modal.css";
+import "@mantine/core/styles/Drawer.css";
+import "@mantine/core/styles/SegmentedControl.css";
+import "@mantine/core/styles/Tabs.css";
+import "./app.css";
+import { MantineProvider } from "@mantine/core";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { DureClient, DureError } from "dure/client";
+import { createRoot } from "react-dom/client";
+import { AppPartsContext } from "./app-parts.tsx";
+import { Conversations } from "./chat/conversation.ts";
+import { EventLog } from "./events/event-log.ts";
+import { LanguageProvider } from "./language.tsx";
+import { router } from "./router.tsx";
+import { theme, tokens } from "./theme.ts";
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      // What the server refused stays refused; only an absent server is asked again.
+      retry: (count, error) => count < 2 && !(error instanceof DureError && error.class !== "unavailable"),
+    },
+  },
+});
+const client = new DureClient({ baseUrl: "", reconnect: { attempts: 20 } });
+const conversations = new Conversations({ client, onChange: () => void queries.invalidateQueries({ queryKey: ["sessions"] }) });
+const eventLog = new EventLog({ client });
+
+createRoot(document.getElementById("root")!).render(
+  <MantineProvider theme={theme} cssVariablesResolver={tokens} defaultColorScheme="auto">
+    <LanguageProvider>
+      <QueryClientProvider client={queries}>
+        <AppPartsContext value={{ client, conversations, eventLog }}>
+          <RouterProvider router={router} />
+        </AppPartsContext>
+      </QueryClientProvider>
+    </LanguageProvider>
+  </MantineProvider>,
+);

@@ -1,0 +1,48 @@
+import { Tabs } from "@mantine/core";
+import type { JsonObject, ServiceInfo } from "dure/client";
+import { useState, type ReactNode } from "react";
+import type { Conversation, ConversationView } from "../chat/conversation.ts";
+import { useText } from "../language.tsx";
+import { AgentLog } from "./agent-log.tsx";
+import { MemoryView } from "./memory-view.tsx";
+import "./panel.css";
+import { StateView } from "./state-view.tsx";
+import { TraceView } from "./trace-view.tsx";
+
+export interface SidePanelProps {
+  readonly conversation: Conversation;
+  readonly view: ConversationView;
+  readonly service: ServiceInfo | undefined;
+  readonly onSlots: (words: string, slots: JsonObject) => void;
+}
+
+/** The chosen tab outlives the conversation: who watches the state goes on watching it. */
+let lastTab: string | null = "agents";
+
+export function SidePanel({ conversation, view, service, onSlots }: SidePanelProps): ReactNode {
+  const text = useText();
+  const [tab, setTab] = useState(lastTab);
+  const choose = (next: string | null): void => setTab((lastTab = next));
+  return (
+    <Tabs value={tab} onChange={choose} className="panel" keepMounted={false}>
+      <Tabs.List grow>
+        <Tabs.Tab value="agents">{text.panel.agents}</Tabs.Tab>
+        <Tabs.Tab value="state">{text.panel.state}</Tabs.Tab>
+        <Tabs.Tab value="memory">{text.panel.memory}</Tabs.Tab>
+        <Tabs.Tab value="trace">{text.panel.trace}</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="agents">
+        <AgentLog view={view.turn?.view ?? view.lastView} trace={view.trace} />
+      </Tabs.Panel>
+      <Tabs.Panel value="state">
+        <StateView view={view} service={service} onSlots={onSlots} />
+      </Tabs.Panel>
+      <Tabs.Panel value="memory">
+        <MemoryView sessionId={conversation.sessionId} version={view.entries.length} />
+      </Tabs.Panel>
+      <Tabs.Panel value="trace">
+        <TraceView trace={view.trace} />
+      </Tabs.Panel>
+    </Tabs>
+  );
+}

@@ -1,0 +1,83 @@
+import { Button, TextInput } from "@mantine/core";
+import type { JsonObject, SlotInfo } from "dure/client";
+import { useState, type FormEvent, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+import { isNumeric, shownValue, slotChanges, slotFields } from "./slots.ts";
+
+/** What the service has understood, editable: changes go as structured slots, not as a sentence to be understood again. */
+export function SlotCard(props: {
+  slots: readonly SlotInfo[];
+  state: JsonObject;
+  disabled: boolean;
+  onSend: (words: string, slots: JsonObject) => void;
+}): ReactNode {
+  const text = useText();
+  const fields = slotFields(props.slots, props.state);
+  const [edited, setEdited] = useState<Record<string, string>>({});
+  const [editing, setEditing] = useState(false);
+  const changes = slotChanges(fields, edited);
+  const changed = Object.keys(changes).length > 0;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!changed) return;
+    const words = fields
+      .filter(({ slot }) => slot.name in changes)
+      .map(({ slot }) => `${slot.label} ${shownValue(changes[slot.name], slot) || text.panel.slotEmpty}`)
+      .join(", ");
+    props.onSend(text.chat.slotsMessage(words), changes);
+    setEditing(false);
+  };
+  const reset = (): void => {
+    setEdited({});
+    setEditing(false);
+  };
+  return (
+    <section>
+      <div className="panel-title-row">
+        <h2 className="panel-title">{text.panel.slots}</h2>
+        {!editing && (
+          <Button size="compact-xs" variant="subtle" disabled={props.disabled} onClick={() => setEditing(true)}>
+            {text.panel.slotsEdit}
+          </Button>
+        )}
+      </div>
+      {editing ? (
+        <form className="slot-form" onSubmit={submit}>
+          {fields.map(({ slot, value, error }) => (
+            <TextInput
+              key={slot.name}
+              size="sm"
+              label={slot.label}
+              withAsterisk={slot.required}
+              type={slot.type === "date" ? "date" : "text"}
+              inputMode={isNumeric(slot.type) ? "numeric" : undefined}
+              value={edited[slot.name] ?? value}
+              error={error}
+              onChange={(event) => setEdited({ ...edited, [slot.name]: event.currentTarget.value })}
+            />
+          ))}
+          <div className="slot-actions">
+            <Button type="submit" size="compact-sm" disabled={!changed || props.disabled}>
+              {text.panel.slotsSend}
+            </Button>
+            <Button size="compact-sm" variant="subtle" color="gray" onClick={reset}>
+              {text.panel.slotsReset}
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <dl className="slots">
+          {fields.map(({ slot, value, error }) => (
+            <div key={slot.name} data-missing={(slot.required && value === "") || undefined}>
+              <dt>{slot.label}</dt>
+              <dd>
+                {value === "" ? <span className="soft">{slot.required ? `${text.panel.slotEmpty} · ${text.panel.required}` : text.panel.slotEmpty}</span> : shownValue(value, slot)}
+                {error !== undefined && <span className="error-note">{error}</span>}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,38 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { Shell } from "./shell/shell.tsx";
+
+const root = createRootRoute({ component: Shell });
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/chat" });
+  },
+});
+
+const chatPage = lazyRouteComponent(() => import("./chat/chat-page.tsx"), "ChatPage");
+const newChat = createRoute({ getParentRoute: () => root, path: "/chat", component: chatPage });
+const oneChat = createRoute({ getParentRoute: () => root, path: "/chat/$session", component: chatPage });
+
+const events = createRoute({
+  getParentRoute: () => root,
+  path: "/events",
+  component: lazyRouteComponent(() => import("./events/events-page.tsx"), "EventsPage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([home, newChat, oneChat, events]),
+  defaultNotFoundComponent: NotFound,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+function NotFound(): null {
+  void router.navigate({ to: "/chat", replace: true });
+  return null;
+}

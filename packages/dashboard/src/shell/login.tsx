@@ -1,0 +1,42 @@
+import { Button, PasswordInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { DureError } from "dure/client";
+import { useState, type FormEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+
+/** Asks for the token once; the server keeps it in a cookie that scripts cannot read. */
+export function Login(): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const [token, setToken] = useState("");
+  const login = useMutation({ mutationFn: () => client.login(token.trim()), onSuccess: () => queries.resetQueries() });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (token.trim() !== "") login.mutate();
+  };
+  const { error } = login;
+  return (
+    <main className="center-page">
+      <form className="login" onSubmit={submit}>
+        <img src="/mark.svg" alt="" width={44} height={44} />
+        <h1>{text.login.title}</h1>
+        <p className="soft">{text.login.lead}</p>
+        <PasswordInput
+          label={text.login.token}
+          value={token}
+          onChange={(event) => setToken(event.currentTarget.value)}
+          error={error === null ? undefined : [error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}
+          autoComplete="current-password"
+          autoFocus
+          size="md"
+        />
+        <Button type="submit" size="md" loading={login.isPending} disabled={token.trim() === ""} fullWidth>
+          {text.login.submit}
+        </Button>
+        <p className="soft small">{text.login.hint}</p>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,96 @@
+import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
+import { IconActivity, IconDeviceDesktop, IconLogout, IconMessageCircle, IconMoon, IconSun } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useRouterState } from "@tanstack/react-router";
+import type { Me } from "dure/client";
+import type { ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { SessionList } from "../chat/session-list.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import type { Language } from "../text.ts";
+
+/** Pages that exist, in the order of the menu; rooms, jobs, plans and the others join when they are there. */
+const PAGES = [
+  { to: "/chat", words: "chat", Icon: IconMessageCircle },
+  { to: "/events", words: "events", Icon: IconActivity },
+] as const;
+
+export function Sidebar({ me }: { me: Me }): ReactNode {
+  const text = useText();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  return (
+    <div className="side">
+      <nav className="side-nav" aria-label={text.nav.label}>
+        {PAGES.map(({ to, words, Icon }) => (
+          <Link key={to} to={to} className="side-link" data-active={path.startsWith(to) || undefined} aria-current={path.startsWith(to) ? "page" : undefined}>
+            <Icon size={18} stroke={1.7} aria-hidden />
+            {text.nav[words]}
+          </Link>
+        ))}
+      </nav>
+      <div className="side-middle">{path.startsWith("/chat") && <SessionList />}</div>
+      <Settings me={me} />
+    </div>
+  );
+}
+
+export function Brand(): ReactNode {
+  return (
+    <Link to="/chat" className="brand" aria-label="dure 두레">
+      <img src="/mark.svg" alt="" width={26} height={26} />
+      <span lang="ko">두레</span>
+      <small>dure</small>
+    </Link>
+  );
+}
+
+function Settings({ me }: { me: Me }): ReactNode {
+  const { language, text, choose } = useLanguage();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const leave = async (): Promise<void> => {
+    await client.logout();
+    queries.removeQueries({ queryKey: ["me"] });
+    await queries.resetQueries();
+  };
+  return (
+    <div className="side-settings">
+      <SegmentedControl
+        size="xs"
+        aria-label={text.settings.scheme}
+        value={colorScheme}
+        onChange={(value) => setColorScheme(value as "light" | "dark" | "auto")}
+        data={[
+          { value: "light", label: <SchemeIcon Icon={IconSun} label={text.settings.light} /> },
+          { value: "dark", label: <SchemeIcon Icon={IconMoon} label={text.settings.dark} /> },
+          { value: "auto", label: <SchemeIcon Icon={IconDeviceDesktop} label={text.settings.auto} /> },
+        ]}
+      />
+      <SegmentedControl
+        size="xs"
+        aria-label={text.settings.language}
+        value={language}
+        onChange={(value) => choose(value as Language)}
+        data={[
+          { value: "ko", label: <span lang="ko">한국어</span> },
+          { value: "en", label: <span lang="en">English</span> },
+        ]}
+      />
+      {me.auth === "token" && (
+        <Button variant="subtle" color="gray" size="compact-sm" leftSection={<IconLogout size={15} />} onClick={() => void leave()}>
+          {text.settings.logout}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function SchemeIcon({ Icon, label }: { Icon: typeof IconSun; label: string }): ReactNode {
+  return (
+    <span className="scheme-icon" title={label}>
+      <Icon size={15} aria-hidden />
+      <span className="hidden-words">{label}</span>
+    </span>
+  );
+}

@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { AxeBuilder } from "@axe-core/playwright";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { build } from "vite";
+
+/** Where Debian, Ubuntu and macOS keep a Chromium. */
+const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"];
+
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = PLACES.find((place) => existsSync(place));
+  if (executablePath === undefined) throw new Error(`No Chromium at ${PLACES.join(", ")}: apt-get install --no-install-recommends chromium fonts-noto-cjk`);
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+}
+
+/** The dashboard as it is shipped, in a folder of its own. */
+export async function buildSite(): Promise<{ site: string; remove: () => Promise<void> }> {
+  const site = await mkdtemp(join(tmpdir(), "dure-dashboard-"));
+  await build({
+    configFile: fileURLToPath(new URL("../vite.config.ts", import.meta.url)),
+    logLevel: "error",
+    build: { outDir: site, emptyOutDir: true },
+  });
+  return { site, remove: () => rm(site, { recursive: true, force: true }) };
+}
+
+export interface OpenedPage {
+  readonly page: Page;
+  /** Everything that a well-made page does not do: errors, CSP violations, requests to elsewhere. */
+  readonly complaints: string[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
+  const context = await browser.newContext({ locale: "ko-KR", timezoneId: "Asia/Seoul", viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const complaints: string[] = [];
+  const origin = new URL(url).origin;
+  page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(`console: ${message.text()}`);
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin)) complaints.push(`request: ${request.url()}`);
+  });
+  await page.goto(url);
+  return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** What axe finds against WCAG 2.2 A and AA, in words. */
+export async function violations(page: Page): Promise<string[]> {
+  const { violations: found } = await new AxeBuilder({ page }).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]).analyze();
+  return found.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")} — ${node.failureSummary?.split("\n")[1]?.trim() ?? ""}`));
+}

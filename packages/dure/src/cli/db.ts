@@ -1,0 +1,93 @@
+import path from "node:path";
+import { migrate } from "../durable/migrate.ts";
+import { MIGRATIONS } from "../durable/migrations/index.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import type { Environment } from "../team/environment.ts";
+import { backup, restore } from "./backup.ts";
+import { openDatabase, type CommandDatabase } from "./database.ts";
+import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { runTasks, type Task } from "./tasks.ts";
+
+export interface DbCommand {
+  readonly folder: string;
+  readonly environment: Environment;
+  readonly output: Output;
+}
+
+export async function dbMigrate(command: DbCommand): Promise<ExitCode> {
+  const migration = MIGRATIONS.at(-1)?.id ?? 0;
+  await withDatabase(command, ({ database }) => [
+    {
+      title: "Migrate",
+      run: async () => {
+        await migrate(database, MIGRATIONS, { logger: silentLogger });
+        return `schema dure is at migration ${migration}`;
+      },
+    },
+  ]);
+  command.output.result({ migration });
+  return EXIT.ok;
+}
+
+export async function dbStats(command: DbCommand): Promise<ExitCode> {
+  const { output } = command;
+  await using opened = await openDatabase(command);
+  const tables = await opened.database.query<{ name: string; rows: number; bytes: number }>({
+    text: `select n.nspname || '.' || c.relname as name, greatest(c.reltuples, s.n_live_tup, 0)::bigint as rows, pg_total_relation_size(c.oid) as bytes
+             from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
+            where n.nspname in ('dure', 'dbos') and c.relkind = 'r' order by bytes desc, name`,
+  });
+  const [size] = await opened.database.query<{ bytes: number; version: string }>({
+    text: "select pg_database_size(current_database()) as bytes, current_setting('server_version') as version",
+  });
+  output.line(`${opened.where}, PostgreSQL ${size!.version}, ${megabytes(size!.bytes)}`);
+  output.table([["table", "rows (about)", "size"], ...tables.map(({ name, rows, bytes }) => [name, String(rows), megabytes(bytes)])]);
+  output.result({ database: opened.where, postgres: size!.version, bytes: size!.bytes, tables });
+  return EXIT.ok;
+}
+
+export async function dbBackup(file: string, command: DbCommand): Promise<ExitCode> {
+  const target = path.resolve(file);
+  let rows: Record<string, number> = {};
+  await withDatabase(command, ({ database }) => [
+    {
+      title: `Back up to ${target}`,
+      run: async () => {
+        rows = await backup(database, target);
+        return `${sum(rows)} rows of ${Object.keys(rows).length} tables`;
+      },
+    },
+  ]);
+  command.output.result({ file: target, rows: sum(rows), tables: rows });
+  return EXIT.ok;
+}
+
+export async function dbRestore(file: string, command: DbCommand & { replace: boolean }): Promise<ExitCode> {
+  const source = path.resolve(file);
+  let rows: Record<string, number> = {};
+  await withDatabase(command, ({ database }) => [
+    {
+      title: `Restore from ${source}`,
+      run: async () => {
+        rows = await restore(database, source, { replace: command.replace, logger: silentLogger });
+        return `${sum(rows)} rows of ${Object.keys(rows).length} tables`;
+      },
+    },
+  ]);
+  command.output.result({ file: source, rows: sum(rows), tables: rows });
+  return EXIT.ok;
+}
+
+async function withDatabase(command: DbCommand, tasksOf: (opened: CommandDatabase) => readonly Task[]): Promise<void> {
+  await using opened = await openDatabase(command);
+  command.output.note(`Database: ${opened.where}`);
+  await runTasks(command.output, tasksOf(opened));
+}
+
+function sum(rows: Readonly<Record<string, number>>): number {
+  return Object.values(rows).reduce((total, count) => total + count, 0);
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_048_576).toFixed(1)} MiB`;
+}

@@ -1,0 +1,176 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import path from "node:path";
+import { promisify } from "node:util";
+import { checkServer } from "../durable/migrate.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { modelName, type Llm } from "../models/card.ts";
+import type { LlmRef } from "../models/model.ts";
+import { DEFAULT_PRICES, priceOf } from "../models/prices.ts";
+import { loadTeam, type LoadedTeam } from "../team/config.ts";
+import type { Environment } from "../team/environment.ts";
+import { modelOf, originText, pricesOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
+import { openDatabase } from "./database.ts";
+import { EXIT, type ExitCode, type Output } from "./output.ts";
+
+export interface Check {
+  readonly name: string;
+  readonly status: "ok" | "warn" | "fail";
+  /** What was found. */
+  readonly detail: string;
+  readonly hint?: string;
+}
+
+/** Space below which the disk is a worry, bytes. Source: our choice; a busy day of a small team writes some 100 MB. */
+const LITTLE_SPACE = 1_073_741_824;
+
+/** Looks at everything that a start needs, without starting it, then says where each limit comes from. */
+export async function doctor(options: { folder: string; environment: Environment; output: Output }): Promise<ExitCode> {
+  const { output } = options;
+  const checks: Check[] = [];
+  const show = (check: Check): void => {
+    checks.push(check);
+    const { green, yellow, red, dim } = output.colors;
+    const mark = { ok: green("ok  "), warn: yellow("warn"), fail: red("fail") }[check.status];
+    output.line(`${mark} ${check.name}: ${check.detail}`);
+    if (check.hint) output.line(`     ${dim(check.hint)}`);
+  };
+
+  show({ name: "node", status: "ok", detail: process.version });
+  for (const warning of options.environment.warnings) show({ name: "environment", status: "warn", detail: warning });
+  const team = await checkTeam(options.folder, options.environment, show);
+  if (team) {
+    for (const check of checkModels(team, options.environment)) show(check);
+    for (const check of await checkServerAddress(team, options.environment)) show(check);
+  }
+  show(await checkDatabase(options.folder, options.environment));
+  show(await checkGit());
+  show(await checkDisk(options.folder, options.environment));
+
+  const limits = team ? resolveLimits(team, options.environment) : [];
+  if (limits.length > 0) {
+    output.line();
+    output.table(limits.map((limit) => [limit.key, valueText(limit), originText(limit.origin)]));
+  }
+  const ok = checks.every((check) => check.status !== "fail");
+  output.result({ ok, checks, limits: limits.map((limit) => ({ ...limit, origin: originText(limit.origin) })) });
+  return ok ? EXIT.ok : EXIT.failed;
+}
+
+async function checkTeam(folder: string, environment: Environment, show: (check: Check) => void): Promise<LoadedTeam | undefined> {
+  try {
+    const team = await loadTeam(folder);
+    settingsOf(team.config, environment);
+    show({ name: "config", status: "ok", detail: `${team.document?.file ?? "defineTeam"}, services ${Object.keys(team.services).join(", ")}` });
+    return team;
+  } catch (error) {
+    show(failed("config", error));
+    return undefined;
+  }
+}
+
+function checkModels(team: LoadedTeam, environment: Environment): Check[] {
+  const keys: Readonly<Record<string, string | undefined>> = { openai: environment.openaiApiKey, anthropic: environment.anthropicApiKey };
+  const variables: Readonly<Record<string, string>> = { openai: "OPENAI_API_KEY", anthropic: "ANTHROPIC_API_KEY" };
+  const offline = new Set(["echo", ...(team.config.offlineModels ?? []).map((model) => model.name)]);
+  const prices = { ...DEFAULT_PRICES, ...pricesOf(team.config) };
+  return [...modelsOf(team, environment)].map(([name, { llm, agents }]): Check => {
+    const usedBy = `${name}, used by ${agents.join(", ")}`;
+    const variable = variables[llm.provider];
+    if (variable !== undefined && !keys[llm.provider]) return { name: "model", status: "fail", detail: `${usedBy}: no key`, hint: `Set ${variable}, or DURE_MODEL=offline.` };
+    if (llm.provider === "offline" && !offline.has(llm.model)) return { name: "model", status: "fail", detail: `${usedBy}: nobody registered it`, hint: `Known are ${[...offline].join(", ")}; add it to offlineModels.` };
+    if (priceOf(prices, llm) === undefined) return { name: "model", status: "warn", detail: `${usedBy}: no price, so it is counted in tokens`, hint: `Add prices: { "${name}": { in: …, out: … } } in USD per million tokens.` };
+    return { name: "model", status: "ok", detail: usedBy };
+  });
+}
+
+/** Every model that an agent may call, fallbacks included. */
+function modelsOf(team: LoadedTeam, environment: Environment): Map<string, { llm: LlmRef; agents: string[] }> {
+  const models = new Map<string, { llm: LlmRef; agents: string[] }>();
+  const ofTeam = modelOf(team.config, environment);
+  for (const service of Object.values(team.services)) {
+    for (const [key, agent] of Object.entries(service.agents)) {
+      const llm: Llm = environment.model !== undefined ? ofTeam : (agent.card.llm ?? ofTeam);
+      for (const ref of [llm, ...llm.fallbacks]) {
+        const known = models.get(modelName(ref));
+        if (known) known.agents.push(`${service.name}.${key}`);
+        else models.set(modelName(ref), { llm: ref, agents: [`${service.name}.${key}`] });
+      }
+    }
+  }
+  return models;
+}
+
+const OWN_HOSTS = new Set(["127.0.0.1", "::1", "localhost"]);
+
+async function checkServerAddress(team: LoadedTeam, environment: Environment): Promise<Check[]> {
+  const { host, port } = settingsOf(team.config, environment);
+  const checks: Check[] = [];
+  if (!OWN_HOSTS.has(host) && environment.token === undefined) {
+    checks.push({ name: "token", status: "warn", detail: `${host} can be reached from outside and DURE_TOKEN is not set`, hint: "Without a token in DURE_TOKEN or the database the start is refused." });
+  }
+  const error = await tryToListen(host, port);
+  if (error === undefined) checks.push({ name: "port", status: "ok", detail: `${host}:${port} is free` });
+  else if (error === "EADDRINUSE" && (await isDure(host, port))) checks.push({ name: "port", status: "ok", detail: `a dure answers at ${host}:${port} already` });
+  else checks.push({ name: "port", status: "fail", detail: `${host}:${port} cannot be used (${error})`, hint: error === "EADDRINUSE" ? "Another program has it: stop that, or set PORT." : "Set HOST or PORT to an address of this machine." });
+  return checks;
+}
+
+function tryToListen(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+async function isDure(host: string, port: number): Promise<boolean> {
+  try {
+    const response = await fetch(`http://${host.includes(":") ? `[${host}]` : host}:${port}/healthz`, { signal: AbortSignal.timeout(2_000) });
+    return response.ok && "version" in ((await response.json()) as object);
+  } catch {
+    return false;
+  }
+}
+
+async function checkDatabase(folder: string, environment: Environment): Promise<Check> {
+  try {
+    await using opened = await openDatabase({ folder, environment });
+    await checkServer(opened.database);
+    const [row] = await opened.database.query<{ version: string }>({ text: "select current_setting('server_version') as version" });
+    return { name: "database", status: "ok", detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections` };
+  } catch (error) {
+    return failed("database", error);
+  }
+}
+
+async function checkGit(): Promise<Check> {
+  try {
+    const { stdout } = await promisify(execFile)("git", ["--version"]);
+    return { name: "git", status: "ok", detail: stdout.trim() };
+  } catch {
+    return { name: "git", status: "warn", detail: "not found", hint: "Conversations do without; plans will need it." };
+  }
+}
+
+async function checkDisk(folder: string, environment: Environment): Promise<Check> {
+  let home = path.resolve(folder, environment.home ?? ".dure");
+  while (!existsSync(home)) home = path.dirname(home);
+  const { bavail, bsize } = await statfs(home);
+  const free = bavail * bsize;
+  const detail = `${(free / 1_073_741_824).toFixed(1)} GiB free at ${home}`;
+  return free < LITTLE_SPACE ? { name: "disk", status: "warn", detail, hint: "Make room, or set DURE_HOME to another disk." } : { name: "disk", status: "ok", detail };
+}
+
+function failed(name: string, error: unknown): Check {
+  const hint = error instanceof DureError ? error.hint : undefined;
+  const code = error instanceof DureError ? `${error.code} ` : "";
+  return { name, status: "fail", detail: `${code}${messageOf(error)}`, ...(hint !== undefined && { hint }) };
+}
+
+function valueText({ value, unit }: ResolvedSetting): string {
+  const text = value === undefined ? "–" : Array.isArray(value) ? value.join(", ") || "none" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return unit === undefined ? text : `${text} ${unit}`;
+}

@@ -1,0 +1,263 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { Argument, Command, CommanderError, Option } from "commander";
+import { DureClient } from "../client/index.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { ulid } from "../kernel/ids.ts";
+import type { EventRole } from "../kernel/platform-events.ts";
+import { isSet, loadEnvFile, readEnvironment, type Environment } from "../team/environment.ts";
+import { SETTINGS } from "../team/limits.ts";
+import { completionScript } from "./completion.ts";
+import { EXIT, Output, type ExitCode, type Streams } from "./output.ts";
+
+/**
+ * The command line of dure. Commands hold no logic: they call the server, or, where there is none to call (start, set-up,
+ * checks, the database itself), the part that does it. Returns the exit code: 0 done, 1 failed, 2 asked or configured wrongly.
+ */
+export async function main(argv: readonly string[], streams: Streams = process): Promise<number> {
+  const json = argv.includes("--json");
+  const output = new Output({ streams, json, noColor: isSet("NO_COLOR") });
+  let exitCode: number = EXIT.ok;
+  const program = createProgram({ output, finish: (code) => (exitCode = code) });
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return settleCommander(error, output);
+    return output.error(error);
+  }
+}
+
+interface ProgramParts {
+  readonly output: Output;
+  readonly finish: (exitCode: number) => void;
+}
+
+/** Options that a command may have besides `--json`. */
+interface Common {
+  readonly dir: string;
+  readonly url?: string;
+}
+
+/** All commands, for `main` and for whoever writes the reference. */
+export function createProgram({ output, finish }: ProgramParts): Command {
+  const program = new Command("dure")
+    .description("Runs durable teams of AI agents.")
+    .version(version(), "-V, --version", "print the version")
+    .helpCommand("help [command]", "show the help of a command")
+    .showSuggestionAfterError(true)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void output.streams.stdout.write(text),
+      writeErr: (text) => void (output.json || output.streams.stderr.write(text)),
+      getOutHasColors: () => output.colors.isColorSupported,
+      getErrHasColors: () => output.colors.isColorSupported,
+    });
+
+  /** A command with `--json`, an example in its help, and its exit code. */
+  const add = (parent: Command, name: string, about: string, examples: readonly string[]): Command =>
+    parent
+      .command(name)
+      .description(about)
+      .option("--json", "print JSON in the spelling of the API")
+      .addHelpText("after", `\n${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  $ ${example}`).join("\n")}`)
+      .copyInheritedSettings(program);
+  const inFolder = (command: Command): Command => command.option("-C, --dir <folder>", "the team's folder", ".");
+  const onServer = (command: Command): Command => inFolder(command).option("--url <address>", "the server (default: DURE_URL, else this machine's PORT)");
+  const run = <Arguments extends unknown[]>(command: Command, action: (...values: Arguments) => Promise<number>): Command =>
+    command.action(async (...values: unknown[]) => finish(await action(...(values.slice(0, -1) as Arguments))));
+
+  // --- running a team
+
+  run(inFolder(add(program, "dev", "start the team in dev mode, and again after every change", ["dure dev", "PORT=4700 dure dev"])), async ({ dir }: Common) => {
+    environmentOf(dir);
+    const { dev } = await import("./dev.ts");
+    return dev({ folder: path.resolve(dir), output, program: [process.argv[1]!, "start", "--dir", path.resolve(dir), ...(output.json ? ["--json"] : [])] });
+  });
+  run(inFolder(add(program, "start", "start the team: database, server, dashboard", ["dure start", "HOST=0.0.0.0 DURE_TOKEN=… dure start"])), async ({ dir }: Common) => {
+    const { start } = await import("./start.ts");
+    return start({ folder: path.resolve(dir), environment: environmentOf(dir), output });
+  });
+
+  // --- set-up
+
+  run(add(program, "init", "make a new team in a folder of its name", ["dure init my-team && cd my-team && npm install && npx dure dev", "dure init 우리-팀"]).argument("<name>", "letters (한글 too), digits, spaces, _ and -"), async (name: string) => {
+    const { initTeam } = await import("./scaffold.ts");
+    const { folder, names } = await initTeam(name, { folder: ".", version: version() });
+    const relative = path.relative(process.cwd(), folder);
+    output.line(`${names.title} stands in ${relative}/`);
+    output.line(`Next: cd ${relative} && npm install && npx dure dev`);
+    output.result({ folder, name: names.name, title: names.title });
+    return EXIT.ok;
+  });
+  const create = program.command("new").description("make a part of a team").copyInheritedSettings(program);
+  run(inFolder(add(create, "service", "make a new service in services/", ["dure new service faq"])).argument("<name>", "letters (한글 too), digits, spaces, _ and -"), async (name: string, { dir }: Common) => {
+    const { newService } = await import("./scaffold.ts");
+    const { folder, names } = await newService(name, { folder: dir });
+    const relative = path.relative(path.resolve(dir), folder);
+    output.line(`${names.title} stands in ${relative}/`);
+    output.line(`Next: add it to the team, services: { ${JSON.stringify(names.name)}: "./${relative.split(path.sep).join("/")}" }`);
+    output.result({ folder, name: names.name, title: names.title });
+    return EXIT.ok;
+  });
+  run(add(program, "check", "find problems of a service, or of a team with all its services, without calling a model", ["dure check services/faq", "dure check --json"]).argument("[dir]", "folder of a service or of a team", "."), async (dir: string) => {
+    const { check } = await import("./check.ts");
+    return check({ folder: dir, output });
+  });
+  run(inFolder(add(program, "doctor", "check everything that a start needs, and show where each limit comes from", ["dure doctor", "dure doctor --json"])), async ({ dir }: Common) => {
+    const { doctor } = await import("./doctor.ts");
+    return doctor({ folder: path.resolve(dir), environment: environmentOf(dir), output });
+  });
+
+  // --- talking to a running team
+
+  run(
+    onServer(add(program, "chat", "talk to a service", ["dure chat", 'dure chat --service faq "How do I reset my password?"', 'dure chat --json --session mina "안녕하세요"']))
+      .argument("[message]", "send this, print the answer, leave; without it messages are read line by line")
+      .option("-s, --service <name>", "the service (default: the session's, else the team's first)")
+      .option("--session <id>", "continue a session (default: a new one)"),
+    async (message: string | undefined, options: Common & { service?: string; session?: string }) => {
+      const { assertSession, chatLoop, chatOnce } = await import("./chat.ts");
+      const session = assertSession(options.session ?? `cli-${ulid()}`);
+      const client = await connect(options);
+      const chat = { client, output, session, service: options.service };
+      return message === undefined ? chatLoop(chat) : chatOnce(message, chat);
+    },
+  );
+  run(
+    onServer(add(program, "events", "print the event log", ["dure events --follow", "dure events --types 'turn.*' --session mina --json"]))
+      .option("-f, --follow", "go on with what happens")
+      .option("--types <list>", "types, or prefixes ending in .*, with commas between", list)
+      .option("--session <id>", "only of this session")
+      .addOption(new Option("--role <role>", "only of this role").choices(["conversation", "delegation", "orchestration", "system"]))
+      .option("--since <position>", "continue behind this event's id"),
+    async ({ follow, types, session, role, since, ...options }: Common & { follow?: true; types?: string[]; session?: string; role?: EventRole; since?: string }) => {
+      const { showEvents } = await import("./events.ts");
+      return showEvents({ client: await connect(options), output, follow: follow ?? false, types, session, role, since });
+    },
+  );
+  const token = program.command("token").description("create, list and revoke tokens").copyInheritedSettings(program);
+  run(
+    onServer(add(token, "create", "make a token; it is shown once", ["dure token create dashboard --scopes chat", "dure token create ops --scopes admin --tenant acme"]))
+      .argument("<name>", "for people: whose token it is")
+      .option("--scopes <list>", "chat, rooms, jobs, plans, admin, with commas between", list, ["chat"])
+      .option("--tenant <tenant>", "owner of what is created with it"),
+    async (name: string, { scopes, tenant, ...options }: Common & { scopes: string[]; tenant?: string }) => {
+      const created = await (await tokens(options)).create({ name, scopes, ...(tenant !== undefined && { tenant }) });
+      output.line(created.token);
+      output.note(`Token ${created.record.id} for ${name}, scopes ${scopes.join(", ")}. It is not shown again.`);
+      output.result(created);
+      return EXIT.ok;
+    },
+  );
+  run(onServer(add(token, "list", "list tokens; never their text", ["dure token list"])), async (options: Common) => {
+    const items = await (await tokens(options)).list();
+    if (items.length === 0) output.note("There is no token yet: dure token create NAME");
+    else output.table([["id", "name", "scopes", "tenant", "state"], ...items.map((item) => [item.id, item.name, item.scopes.join(","), item.tenant || "–", item.revokedAt === null ? "valid" : "revoked"])]);
+    output.result({ items });
+    return EXIT.ok;
+  });
+  run(onServer(add(token, "revoke", "end a token at once", ["dure token revoke token_01K…"])).argument("<id>", "from dure token list"), async (id: string, options: Common) => {
+    await (await tokens(options)).revoke(id);
+    output.line(`${id} is revoked.`);
+    output.result({ id, revoked: true });
+    return EXIT.ok;
+  });
+
+  // --- the database
+
+  const db = program.command("db").description("migrate, measure, back up and restore the database").copyInheritedSettings(program);
+  const withDb = async ({ dir }: Common) => ({ ...(await import("./db.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });
+  run(inFolder(add(db, "migrate", "bring the schema up to this version; a start does it too", ["dure db migrate"])), async (options: Common) => {
+    const { dbMigrate, command } = await withDb(options);
+    return dbMigrate(command);
+  });
+  run(inFolder(add(db, "stats", "rows and size of each table", ["dure db stats"])), async (options: Common) => {
+    const { dbStats, command } = await withDb(options);
+    return dbStats(command);
+  });
+  run(inFolder(add(db, "backup", "write everything into a file, also while the team runs", ["dure db backup team.dure.gz"])).argument("<file>"), async (file: string, options: Common) => {
+    const { dbBackup, command } = await withDb(options);
+    return dbBackup(file, command);
+  });
+  run(
+    inFolder(add(db, "restore", "put a backup into the database of a stopped team", ["dure db restore team.dure.gz"])).argument("<file>").option("--replace", "replace what stands there"),
+    async (file: string, options: Common & { replace?: true }) => {
+      const { dbRestore, command } = await withDb(options);
+      return dbRestore(file, { ...command, replace: options.replace ?? false });
+    },
+  );
+
+  run(add(program, "completion", "print a script that completes commands in your shell", ['eval "$(dure completion bash)"', "dure completion fish > ~/.config/fish/completions/dure.fish"]).addArgument(new Argument("<shell>", "bash, zsh or fish")), async (shell: string) => {
+    const script = completionScript(program, shell);
+    output.write(script);
+    output.result({ shell, script });
+    return EXIT.ok;
+  });
+  return program;
+}
+
+/** The environment with what a `.env` file in the team's folder adds. */
+function environmentOf(dir: string): Environment {
+  loadEnvFile(path.resolve(dir));
+  return readEnvironment();
+}
+
+function server(options: Common): { baseUrl: string; token: string | undefined } {
+  const environment = environmentOf(options.dir);
+  const baseUrl = (options.url ?? environment.serverUrl ?? `http://127.0.0.1:${environment.port ?? SETTINGS.port.fallback}`).replace(/\/+$/, "");
+  if (!/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
+    throw new DureError("URL_INVALID", `"${options.url}" is no address of a server.`, { class: "input", hint: "Write it with its scheme, such as http://127.0.0.1:4600." });
+  }
+  return { baseUrl, token: environment.token };
+}
+
+/** A client for a server that answers. Throws `SERVER_UNREACHABLE`. */
+async function connect(options: Common): Promise<DureClient> {
+  const { baseUrl, token } = server(options);
+  const client = new DureClient({ baseUrl, token });
+  try {
+    await client.health();
+    return client;
+  } catch (cause) {
+    if (cause instanceof DureError) throw cause;
+    throw new DureError("SERVER_UNREACHABLE", `Nothing answers at ${baseUrl}: ${reasonOf(cause)}.`, {
+      class: "unavailable",
+      hint: "Start the team (dure dev), or say where it runs: --url or DURE_URL.",
+      cause,
+    });
+  }
+}
+
+async function tokens(options: Common) {
+  const { TokensClient } = await import("./tokens.ts");
+  await connect(options);
+  return new TokensClient(server(options));
+}
+
+/** fetch says only "fetch failed"; the reason is in its cause. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return messageOf(cause) || String((cause as { code?: unknown }).code ?? "no reason given");
+}
+
+function list(text: string): string[] {
+  return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+}
+
+/** Help and version are no errors; everything else is a wrong usage. */
+function settleCommander(error: CommanderError, output: Output): ExitCode {
+  if (error.exitCode === 0) return EXIT.ok;
+  if (output.json) {
+    output.error(new DureError("USAGE", error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ").replace(/\.?$/, "."), { class: "input", hint: "dure help shows the commands, dure help COMMAND its options." }));
+  }
+  return EXIT.usage;
+}
+
+let known: string | undefined;
+
+/** Of the package. */
+function version(): string {
+  known ??= (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
+  return known;
+}

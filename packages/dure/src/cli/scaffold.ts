@@ -1,0 +1,74 @@
+import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { DureError } from "../kernel/errors.ts";
+
+const TEMPLATES = fileURLToPath(new URL("../../templates/", import.meta.url));
+
+export interface Names {
+  /** As the person wrote it, for titles. */
+  readonly title: string;
+  /** For keys, folders and packages. */
+  readonly name: string;
+}
+
+/**
+ * The names that follow from what a person wrote. `내 팀` is the folder and the service `내-팀`; a package, which npm
+ * allows only lower-case Latin letters, is then `my-team`. Throws `NAME_INVALID`.
+ */
+export function namesOf(written: string, what: "team" | "service"): Names {
+  const title = written.normalize("NFC").trim().replace(/\s+/g, " ");
+  const name = title.replaceAll(" ", "-");
+  if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return { title, name };
+  throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a ${what}.`, {
+    class: "input",
+    hint: "Use 1 to 64 letters (한글 too), digits, spaces, _ or -, and begin with a letter or digit.",
+  });
+}
+
+/** What npm accepts as a package's name. */
+export function packageName(name: string): string {
+  return /^[a-z0-9][a-z0-9_-]*$/.test(name.toLowerCase()) ? name.toLowerCase() : "my-team";
+}
+
+/** Copies `templates/team` into a new folder. Returns its absolute path. */
+export async function initTeam(written: string, options: { folder: string; version: string }): Promise<{ folder: string; names: Names }> {
+  const names = namesOf(written, "team");
+  const folder = path.resolve(options.folder, names.name);
+  await assertEmpty(folder);
+  await copyTemplate("team", folder, { TEAM_TITLE: names.title, PACKAGE_NAME: packageName(names.name), DURE_VERSION: options.version });
+  return { folder, names };
+}
+
+/** Copies `templates/service` into `services/<name>` of a team's folder. */
+export async function newService(written: string, options: { folder: string }): Promise<{ folder: string; names: Names }> {
+  const names = namesOf(written, "service");
+  const folder = path.resolve(options.folder, "services", names.name);
+  await assertEmpty(folder);
+  await copyTemplate("service", folder, { SERVICE_TITLE: names.title, SERVICE_NAME: names.name });
+  return { folder, names };
+}
+
+async function assertEmpty(folder: string): Promise<void> {
+  const files = existsSync(folder) ? await readdir(folder).catch(() => ["a file of this name"]) : [];
+  if (files.length === 0) return;
+  throw new DureError("FOLDER_NOT_EMPTY", `${folder} exists and is not empty; nothing was written.`, {
+    class: "input",
+    hint: "Choose another name, or empty the folder yourself.",
+    details: { folder, files: files.slice(0, 10) },
+  });
+}
+
+/** Files whose name begins with `_` get a dot instead: npm leaves `.gitignore` out of packages. */
+async function copyTemplate(template: "team" | "service", folder: string, values: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await cp(path.join(TEMPLATES, template), folder, { recursive: true });
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace(/\{\{(\w+)\}\}/g, (whole, key: string) => values[key] ?? whole));
+    if (entry.name.startsWith("_")) await rename(file, path.join(entry.parentPath, `.${entry.name.slice(1)}`));
+  }
+}

@@ -1,0 +1,33 @@
+import { Listr } from "listr2";
+import { DureError } from "../kernel/errors.ts";
+import type { Output } from "./output.ts";
+
+export interface Task {
+  readonly title: string;
+  /** What it returns is shown behind the title. */
+  readonly run: () => Promise<string | void>;
+}
+
+/** Runs tasks in order: a living list on a terminal, a line per task in a pipe, nothing with `--json`. The first error ends it. */
+export async function runTasks(output: Output, tasks: readonly Task[]): Promise<void> {
+  if (output.isTerminal) {
+    const list = tasks.map(({ title, run }) => ({
+      title,
+      task: async (_: unknown, task: { title?: string }): Promise<void> => {
+        const result = await run();
+        if (result) task.title = `${title}: ${result}`;
+      },
+    }));
+    await new Listr(list, { concurrent: false, exitOnError: true }).run();
+    return;
+  }
+  for (const { title, run } of tasks) {
+    try {
+      const result = await run();
+      output.line(result ? `${title}: ${result}` : title);
+    } catch (error) {
+      output.line(`${title}: failed${error instanceof DureError ? ` (${error.code})` : ""}`);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import { systemClock, type Clock } from "../kernel/clock.ts";
+import { newId } from "../kernel/ids.ts";
+import type { PlatformEvent } from "../kernel/platform-events.ts";
+import { fromWire, toWire } from "../kernel/wire.ts";
+import { followEvents } from "./event-stream.ts";
+import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
+import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
+import type { CompletedEntry, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
+import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
+import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
+
+export interface DureClientOptions extends HttpOptions {
+  readonly reconnect?: ReconnectOptions | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface TurnOptions extends CallOptions {
+  readonly onConnection?: ((state: ConnectionState) => void) | undefined;
+}
+
+export interface SendOptions extends TurnOptions {
+  /** The same key and message are the same turn for 24 h. Default: a new one for each call. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface EventsOptions extends TurnOptions {
+  /** Continue behind this position; without it from now on. */
+  readonly lastEventId?: string | undefined;
+  readonly onReset?: ((reset: { readonly oldest: string | undefined }) => void) | undefined;
+}
+
+/**
+ * Speaks dure's HTTP and SSE from a browser or from Node. A refusal is a `DureError` with the server's code and hint.
+ *
+ * ```ts
+ * const dure = new DureClient({ baseUrl: "http://127.0.0.1:4600" });
+ * const turn = dure.sendMessage({ sessionId: "mina", message: "엄마에게 5만원 보내줘" });
+ * for await (const event of turn) if (event.type === "LLM_TOKEN") process.stdout.write(event.data);
+ * console.log((await turn.done).nextAction);
+ * ```
+ */
+export class DureClient {
+  readonly #http: Http;
+  readonly #clock: Clock;
+  readonly #reconnect: { attempts: number; maxDelayMs: number; silenceMs: number };
+
+  constructor(options: DureClientOptions) {
+    this.#http = createHttp(options);
+    this.#clock = options.clock ?? systemClock;
+    const { attempts, maxDelayMs, silenceMs } = options.reconnect ?? {};
+    this.#reconnect = {
+      attempts: attempts ?? RECONNECT_DEFAULTS.attempts,
+      maxDelayMs: maxDelayMs ?? RECONNECT_DEFAULTS.maxDelayMs,
+      silenceMs: silenceMs ?? RECONNECT_DEFAULTS.silenceMs,
+    };
+  }
+
+  // --- turns
+
+  /** Sends a message and follows its turn to `DONE`, through cut connections. */
+  sendMessage(message: MessageRequest, options: SendOptions = {}): TurnStream {
+    const key = options.idempotencyKey ?? newId("call", this.#clock.now());
+    const body = JSON.stringify(toWire(message));
+    const headers = { "content-type": "application/json", accept: "text/event-stream", "idempotency-key": key };
+    const begin = (signal: AbortSignal): Promise<Response> =>
+      this.#http.request("/v1/agent/chat/stream", { method: "POST", headers, body, signal });
+    return this.#turnStream(TURN_BEGIN, begin, options);
+  }
+
+  /** Follows a turn that was started elsewhere: from its first event, or from behind `lastEventId`. */
+  followTurn(turnId: string, options: TurnOptions & { readonly lastEventId?: string | undefined } = {}): TurnStream {
+    return this.#turnStream(cursorAt(turnId, options.lastEventId), undefined, options);
+  }
+
+  /** Stops a turn; one that is already done is refused with class `conflict`. */
+  async stopTurn(turnId: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stop`, { method: "POST", ...pass(options) });
+  }
+
+  // --- sessions
+
+  sessions(page: { limit?: number | undefined; cursor?: string | undefined } = {}, options: CallOptions = {}): Promise<Page<SessionSummary>> {
+    return this.#get(`/v1/agent/sessions${query(page)}`, options);
+  }
+
+  session(sessionId: string, options: CallOptions = {}): Promise<Session> {
+    return this.#get(`/v1/agent/sessions/${encodeURIComponent(sessionId)}`, options);
+  }
+
+  async deleteSession(sessionId: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.request(`/v1/agent/sessions/${encodeURIComponent(sessionId)}`, { method: "DELETE", ...pass(options) });
+  }
+
+  /** Finished flows, newest first, at most 50. */
+  async completed(sessionId: string, options: CallOptions = {}): Promise<readonly CompletedEntry[]> {
+    const answer = await this.#get<readonly CompletedEntry[] | { items?: readonly CompletedEntry[]; completed?: readonly CompletedEntry[] }>(
+      `/v1/agent/completed${query({ session_id: sessionId })}`,
+      options,
+    );
+    return Array.isArray(answer) ? answer : ((answer as { items?: CompletedEntry[] }).items ?? (answer as { completed?: CompletedEntry[] }).completed ?? []);
+  }
+
+  /** State and memory as stored; refused unless the server runs in dev mode. */
+  debug(sessionId: string, options: CallOptions = {}): Promise<SessionDebug> {
+    return this.#get(`/v1/agent/debug/${encodeURIComponent(sessionId)}`, options);
+  }
+
+  // --- the product
+
+  async services(options: CallOptions = {}): Promise<readonly ServiceInfo[]> {
+    return (await this.#get<{ items: readonly ServiceInfo[] }>("/v1/services", options)).items;
+  }
+
+  /** The platform's event log as it grows; ends only by the signal or a refusal. */
+  events(filter: EventsFilter = {}, options: EventsOptions = {}): AsyncGenerator<PlatformEvent, never> {
+    const { types, ...rest } = filter;
+    const path = `/v1/events${query({ types: types?.join(","), ...rest })}`;
+    const open = (lastEventId: string | undefined): Promise<Response> =>
+      this.#http.request(path, { headers: streamHeaders(lastEventId), ...pass(options) });
+    return followEvents({ ...options, ...this.#reconnect, lastEventId: options.lastEventId, clock: this.#clock, open });
+  }
+
+  me(options: CallOptions = {}): Promise<Me> {
+    return this.#get("/v1/me", options);
+  }
+
+  /** Exchanges a token for an HttpOnly cookie, so that a page never keeps the token. */
+  async login(token: string, options: CallOptions = {}): Promise<void> {
+    const headers = { "content-type": "application/json" };
+    await this.#http.request("/v1/login", { method: "POST", headers, body: JSON.stringify({ token }), ...pass(options) });
+  }
+
+  async logout(options: CallOptions = {}): Promise<void> {
+    await this.#http.request("/v1/logout", { method: "POST", ...pass(options) });
+  }
+
+  /** Resolves if the process answers; says nothing about its database (`/readyz` does). */
+  async health(options: CallOptions = {}): Promise<void> {
+    await this.#http.request("/healthz", pass(options));
+  }
+
+  #turnStream(cursor: TurnCursor, begin: TurnStreamParts["begin"], { signal, onConnection }: TurnOptions): TurnStream {
+    return new TurnStream({
+      begin,
+      resume: (turnId, lastEventId, turnSignal) =>
+        this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stream`, { headers: streamHeaders(lastEventId), signal: turnSignal }),
+      cursor,
+      clock: this.#clock,
+      ...this.#reconnect,
+      onConnection,
+      signal,
+    });
+  }
+
+  async #get<Resource>(path: string, options: CallOptions): Promise<Resource> {
+    return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Resource;
+  }
+}
+
+function streamHeaders(lastEventId: string | undefined): Record<string, string> {
+  return { accept: "text/event-stream", ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
+}
+
+function pass({ signal }: CallOptions): RequestInit {
+  return signal === undefined ? {} : { signal };
+}
+
+function query(values: Readonly<Record<string, string | number | undefined>>): string {
+  const set = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "");
+  return set.length === 0 ? "" : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
+}

@@ -1,0 +1,47 @@
+// The client
+export { DureClient, type CallOptions, type DureClientOptions, type EventsOptions, type SendOptions, type TurnOptions } from "./client.ts";
+export { type ReconnectOptions } from "./reconnect.ts";
+export { TurnStream, type ConnectionState } from "./turn-stream.ts";
+export { type TurnFrame } from "./turn-cursor.ts";
+
+// What a page shows of a turn
+export { EMPTY_TURN_VIEW, shownText, turnView, type AgentRun, type TurnView } from "./turn-view.ts";
+
+// What the routes give and take
+export {
+  type CompletedEntry,
+  type EventsFilter,
+  type HistoryEntry,
+  type Me,
+  type MessageRequest,
+  type Page,
+  type ServiceInfo,
+  type Session,
+  type SessionDebug,
+  type SessionSummary,
+  type SlotInfo,
+  type StageMachine,
+} from "./resources.ts";
+
+// Words of the kernel that a client meets
+export { systemClock, type Clock } from "../kernel/clock.ts";
+export { codeOf, DureError, isAbort, messageOf, type ErrorClass } from "../kernel/errors.ts";
+export { ulid } from "../kernel/ids.ts";
+export { isObject, type Json, type JsonObject } from "../kernel/json.ts";
+export { type EventRole, type PlatformEvent } from "../kernel/platform-events.ts";
+export {
+  TURN_EVENT_TYPES,
+  type AgentDone,
+  type AgentStart,
+  type Done,
+  type HookRecord,
+  type LlmDone,
+  type NextAction,
+  type TaskProgress,
+  type Trace,
+  type TraceAgent,
+  type TurnError,
+  type TurnEvent,
+  type TurnEventType,
+  type UiHint,
+} from "../kernel/turn-events.ts";

@@ -1,0 +1,115 @@
+import type { Done, Trace } from "../kernel/turn-events.ts";
+import type { EventRole } from "../kernel/platform-events.ts";
+import type { JsonObject } from "../kernel/json.ts";
+
+/** What `/v1` gives and takes, in TypeScript's spelling. Source: docs/spec/conversation §6. */
+export interface MessageRequest {
+  /** 1–200 characters of `[A-Za-z0-9._:@-]`. */
+  readonly sessionId: string;
+  /** At most 64 KiB. */
+  readonly message: string;
+  readonly service?: string | undefined;
+  /** Edits of the slot card; their keys are the service's and are sent as they are. */
+  readonly slots?: JsonObject | undefined;
+  /** `uiHint.confirmId` of the `DONE` that asked: confirms what was shown and nothing else. */
+  readonly confirmId?: string | undefined;
+  readonly locale?: string | undefined;
+  readonly timeZone?: string | undefined;
+}
+
+export interface SessionSummary {
+  readonly sessionId: string;
+  readonly service: string;
+  /** Words, never an id. */
+  readonly title: string;
+  readonly updatedAt: string | number;
+  readonly runningTurn?: { readonly turnId: string } | string | boolean | null;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Give it back as `cursor`; null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+export interface HistoryEntry {
+  readonly role: "user" | "assistant" | "system";
+  readonly content: string;
+  readonly at: string | number;
+  readonly turnId?: string;
+  /** The `DONE` that ended the turn, on its answer. */
+  readonly done?: Done;
+  /** Who began the turn; `system` for an answered approval or a settled effect. Absent means a person. */
+  readonly author?: "person" | "system";
+  /** The turn was stopped here: the text is what had been shown. */
+  readonly interrupted?: boolean;
+}
+
+/** An entry of the finished flows; what else it holds belongs to the service. */
+export type CompletedEntry = Readonly<Record<string, unknown>>;
+
+export interface Session {
+  readonly sessionId: string;
+  readonly service: string;
+  readonly services: readonly string[];
+  readonly locale: string;
+  readonly timeZone: string;
+  readonly state: JsonObject;
+  readonly stage?: string;
+  readonly runningTurn: { readonly turnId: string } | null;
+  readonly history: readonly HistoryEntry[];
+  readonly completed: readonly CompletedEntry[];
+  readonly trace?: Trace;
+}
+
+export interface SessionDebug {
+  readonly state: JsonObject;
+  readonly memory: {
+    readonly rawHistory: readonly { readonly role: string; readonly content: string }[];
+    readonly summaryText: string;
+  };
+  readonly completed: readonly CompletedEntry[];
+}
+
+export interface StageMachine {
+  readonly initial: string;
+  readonly terminal: readonly string[];
+  /** `[from, to]`; every other change is refused. */
+  readonly transitions: readonly (readonly [string, string])[];
+}
+
+export interface SlotInfo {
+  readonly name: string;
+  readonly label: string;
+  readonly required: boolean;
+  readonly type: string;
+}
+
+export interface ServiceInfo {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** Messages that a newcomer can send as they are. */
+  readonly examples?: readonly string[];
+  readonly flows: readonly string[];
+  readonly stages?: StageMachine;
+  readonly slots?: readonly SlotInfo[];
+  readonly default: boolean;
+}
+
+export interface Me {
+  /** `open`: no token is needed, dure listens on this machine alone. */
+  readonly auth: "open" | "token";
+  readonly scopes: readonly string[];
+  readonly devMode: boolean;
+  readonly locale: string;
+}
+
+export interface EventsFilter {
+  /** Exact types, or prefixes such as `turn.*`. */
+  readonly types?: readonly string[] | undefined;
+  readonly session?: string | undefined;
+  readonly run?: string | undefined;
+  readonly room?: string | undefined;
+  readonly role?: EventRole | undefined;
+}

@@ -1,0 +1,104 @@
+import type { Done, LlmDone, TaskProgress } from "../kernel/turn-events.ts";
+import type { TurnFrame } from "./turn-cursor.ts";
+
+/** One run of an agent within a turn, as a page shows it. */
+export interface AgentRun {
+  readonly agent: string;
+  readonly label: string;
+  /** `stopped`: the turn ended before the agent did. */
+  readonly status: "running" | "done" | "failed" | "stopped";
+  /** 1 for the first; it rises with every announced retry. */
+  readonly attempt: number;
+  /** Attempts after the first, as far as known. */
+  readonly retries: number;
+  /** A crash cut it off and it began again. */
+  readonly restarted: boolean;
+  /** When this reader saw it start, milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** By the server's clock, milliseconds; known when it has ended. */
+  readonly elapsedMs?: number;
+  /** What it has said so far; after `LLM_DONE` what it really said. */
+  readonly text: string;
+  readonly outcome?: LlmDone;
+  readonly stage?: string;
+  readonly error?: string;
+}
+
+/** Everything a page shows of one turn. */
+export interface TurnView {
+  readonly runs: readonly AgentRun[];
+  readonly progress: readonly TaskProgress[];
+  readonly done?: Done;
+}
+
+export const EMPTY_TURN_VIEW: TurnView = { runs: [], progress: [] };
+
+/**
+ * What the page shows after one more frame. Pure.
+ *
+ * @param now milliseconds since the epoch, for the running clock of an agent
+ */
+export function turnView(view: TurnView, frame: TurnFrame, now: number): TurnView {
+  switch (frame.type) {
+    case "AGENT_START": {
+      const { agent, label, attempt = 1, restart = false } = frame.data;
+      const begun = { agent, label, status: "running", attempt, retries: attempt - 1, restarted: restart, startedAt: now, text: "" } as const;
+      const again = restart || attempt > 1 ? runningIndex(view, (run) => run.agent === agent) : -1;
+      if (again < 0) return { ...view, runs: [...view.runs, begun] };
+      const earlier = view.runs[again]!;
+      // The text of the earlier attempt is void; its place in the log stays.
+      return withRun(view, again, { ...begun, startedAt: earlier.startedAt, restarted: restart || earlier.restarted });
+    }
+    case "LLM_TOKEN": {
+      const speaking = runningIndex(view, () => true);
+      return speaking < 0 ? view : changeRun(view, speaking, (run) => ({ ...run, text: run.text + frame.data }));
+    }
+    case "LLM_DONE": {
+      const speaking = runningIndex(view, () => true);
+      return speaking < 0 ? view : changeRun(view, speaking, (run) => ({ ...run, text: frame.data.message, outcome: frame.data }));
+    }
+    case "AGENT_DONE": {
+      const { agent, label, success, stage, error, retryCount, elapsedMs } = frame.data;
+      const ended = {
+        status: success ? ("done" as const) : ("failed" as const),
+        label,
+        retries: retryCount,
+        elapsedMs,
+        ...(stage === undefined ? {} : { stage }),
+        ...(error === undefined ? {} : { error }),
+      };
+      const index = runningIndex(view, (run) => run.agent === agent);
+      if (index >= 0) return changeRun(view, index, (run) => ({ ...run, ...ended }));
+      const unseen = { agent, attempt: retryCount + 1, restarted: false, startedAt: now - elapsedMs, text: "" };
+      return { ...view, runs: [...view.runs, { ...unseen, ...ended }] };
+    }
+    case "TASK_PROGRESS":
+      return { ...view, progress: [...view.progress.filter((task) => task.index !== frame.data.index), frame.data] };
+    case "DONE":
+      return {
+        ...view,
+        runs: view.runs.map((run) => (run.status === "running" ? { ...run, status: "stopped" } : run)),
+        done: frame.data,
+      };
+    default:
+      frame satisfies never;
+      return view;
+  }
+}
+
+/** The words for the person: the answer, or what is being said right now. */
+export function shownText(view: TurnView): string {
+  return view.done?.message ?? view.runs.findLast((run) => run.text !== "")?.text ?? "";
+}
+
+function runningIndex(view: TurnView, fits: (run: AgentRun) => boolean): number {
+  return view.runs.findLastIndex((run) => run.status === "running" && fits(run));
+}
+
+function changeRun(view: TurnView, index: number, change: (run: AgentRun) => AgentRun): TurnView {
+  return withRun(view, index, change(view.runs[index]!));
+}
+
+function withRun(view: TurnView, index: number, run: AgentRun): TurnView {
+  return { ...view, runs: view.runs.with(index, run) };
+}

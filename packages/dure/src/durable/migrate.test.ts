@@ -1,0 +1,121 @@
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { expect, test, vi } from "vitest";
+import type { Logger } from "../kernel/logger.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { decideMigrations, migrate, type Migration } from "./migrate.ts";
+import { Database } from "./database.ts";
+import { testDatabase } from "./test-database.ts";
+
+const FIRST: Migration = { id: 1, name: "notes", sql: "create table dure.notes (id int); select pg_sleep(0.2);" };
+const SECOND: Migration = { id: 2, name: "authors", sql: "create table dure.authors (id int)" };
+const quiet = { logger: silentLogger };
+
+/** On a busy machine; a test that works needs far less. */
+vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
+
+test("two processes that start at once: one migrates, the other waits and finds nothing to do", async () => {
+  await using db = await testDatabase({ migrated: false });
+  await using other = await second(db.url);
+  const log: string[] = [];
+  const logger: Logger = { ...silentLogger, info: (_, message) => log.push(message) };
+
+  await Promise.all([migrate(db.database, [FIRST, SECOND], { logger }), migrate(other.database, [FIRST, SECOND], { logger })]);
+
+  expect(log).toEqual(["migration 1 notes applied", "migration 2 authors applied"]);
+  expect(await db.database.query({ text: "select id, name from dure.migrations order by id" })).toEqual([
+    { id: 1, name: "notes" },
+    { id: 2, name: "authors" },
+  ]);
+});
+
+test("an older process that meets a newer schema stops and says so", async () => {
+  await using db = await testDatabase({ migrated: false });
+  await migrate(db.database, [FIRST, SECOND], quiet);
+
+  const stopped = migrate(db.database, [FIRST], quiet);
+
+  await expect(stopped).rejects.toMatchObject({ code: "SCHEMA_NEWER", message: expect.stringContaining("2 (authors)") as string });
+});
+
+test("a changed migration is refused, another line end is not a change", async () => {
+  await using db = await testDatabase({ migrated: false });
+  await migrate(db.database, [{ ...FIRST, sql: "select 1;\nselect 2" }], quiet);
+
+  await migrate(db.database, [{ ...FIRST, sql: "select 1;\r\nselect 2" }], quiet);
+  await expect(migrate(db.database, [{ ...FIRST, sql: "select 3" }], quiet)).rejects.toMatchObject({ code: "SCHEMA_CHANGED" });
+});
+
+test("a migration that fails leaves nothing of itself and everything before", async () => {
+  await using db = await testDatabase({ migrated: false });
+  const broken: Migration = { id: 2, name: "broken", sql: "create table dure.half (id int); select 1 / 0" };
+
+  await expect(migrate(db.database, [FIRST, broken], quiet)).rejects.toMatchObject({ code: "MIGRATION_FAILED" });
+  await migrate(db.database, [FIRST, SECOND], quiet);
+
+  const tables = await db.database.query({ text: "select tablename from pg_tables where schemaname = 'dure' order by 1" });
+  expect(tables.map((row) => row["tablename"])).toEqual(["authors", "migrations", "notes"]);
+});
+
+test("a gap in the numbering is a mistake of ours", async () => {
+  await using db = await testDatabase({ migrated: false });
+
+  await expect(migrate(db.database, [SECOND], quiet)).rejects.toMatchObject({ code: "MIGRATIONS_MISNUMBERED" });
+});
+
+test("a transaction pooler is refused", async () => {
+  await using db = await testDatabase({ migrated: false });
+  await using pooler = await transactionPooler(db.url);
+  const database = await Database.open({ url: pooler.url, applicationName: "dure:pooled", logger: silentLogger, max: 1 });
+
+  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({ code: "DATABASE_POOLED" });
+
+  await database.close();
+});
+
+test("only what is missing is applied", () => {
+  expect(decideMigrations([FIRST, SECOND], []).map(({ id }) => id)).toEqual([1, 2]);
+});
+
+async function second(url: string): Promise<{ database: Database } & AsyncDisposable> {
+  const database = await Database.open({ url, applicationName: "dure:second", logger: silentLogger });
+  return { database, [Symbol.asyncDispose]: () => database.close() };
+}
+
+/** The smallest pooler there can be: one backend, lent to whichever client speaks. */
+async function transactionPooler(target: string): Promise<{ url: string } & AsyncDisposable> {
+  const { searchParams, port, hostname } = new URL(target);
+  const folder = searchParams.get("host");
+  const backend = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(Number(port), hostname);
+  const clients: Socket[] = [];
+  let borrower: Socket | undefined;
+  backend.on("error", () => {}).on("data", (bytes) => borrower?.write(bytes));
+  const server = createServer((client) => {
+    const isFirst = clients.push(client) === 1;
+    if (isFirst) borrower = client;
+    let greeted = isFirst; // the first logs in at the backend, the others are let in by us
+    client.on("error", () => {}).on("data", (bytes) => {
+      if (!greeted) {
+        greeted = true;
+        client.write(Buffer.concat([AUTHENTICATION_OK, READY]));
+      } else if (String.fromCharCode(bytes[0]!) !== "X") {
+        borrower = client;
+        backend.write(bytes);
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(target);
+  url.searchParams.delete("host");
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      for (const socket of [backend, ...clients]) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const AUTHENTICATION_OK = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]);
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);

@@ -1,0 +1,419 @@
+/**
+ * Sessions, turns, their journal, the effect ledger, escalations, and the functions that write them.
+ * Each function is one statement on the wire and one transaction; PL/pgSQL gives every statement inside a fresh
+ * snapshot, so a decision is made on what is committed after the lock was taken. Locks are taken in the order
+ * session, turn, effect. Why functions: docs/decisions/0001-turn-functions.md
+ */
+export const sql = /* sql */ `
+create table dure.sessions (
+  id text primary key,
+  tenant text not null default '',
+  service text not null,
+  locale text,
+  time_zone text,
+  title text not null default '',
+  next_ordinal bigint not null default 1,
+  running_turn text,
+  queue text[] not null default '{}',
+  state jsonb not null default '{}',
+  memory jsonb not null default '{}',
+  memory_rev bigint not null default 0,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp()
+) with (fillfactor = 70);
+create index sessions_recent on dure.sessions (tenant, updated_at desc, id);
+
+create table dure.turns (
+  id text primary key,
+  session_id text not null,
+  service text not null,
+  version text not null,
+  author text not null default 'person',
+  status text not null check (status in ('queued', 'running', 'done')),
+  holder text,
+  epoch integer not null default 1,
+  held_at timestamptz not null default clock_timestamp(),
+  stop jsonb,
+  done jsonb,
+  done_seq integer,
+  trace_parent text,
+  accepted_at timestamptz not null default clock_timestamp(),
+  finished_at timestamptz
+) with (fillfactor = 70);
+create index turns_open on dure.turns (holder) where status = 'running';
+create index turns_session on dure.turns (session_id, accepted_at);
+create index turns_finished on dure.turns (finished_at) where status = 'done';
+
+create table dure.messages (
+  session_id text not null,
+  ordinal bigint not null,
+  turn_id text not null,
+  author text not null,
+  text text not null,
+  input jsonb not null default '{}',
+  queued boolean not null,
+  at timestamptz not null default clock_timestamp(),
+  primary key (session_id, ordinal)
+);
+create index messages_turn on dure.messages (turn_id);
+
+create table dure.turn_events (
+  turn_id text not null,
+  seq integer not null,
+  place text not null,
+  type text not null,
+  data jsonb not null,
+  at timestamptz not null default clock_timestamp(),
+  primary key (turn_id, seq)
+);
+create index turn_events_age on dure.turn_events using brin (at);
+
+create table dure.idempotency (
+  caller text not null,
+  path text not null,
+  key text not null,
+  body_hash text not null,
+  turn_id text not null,
+  session_id text not null,
+  at timestamptz not null default clock_timestamp(),
+  primary key (caller, path, key)
+);
+create index idempotency_age on dure.idempotency (at);
+
+create table dure.completed (
+  id bigint generated always as identity primary key,
+  session_id text not null,
+  turn_id text not null,
+  service text not null,
+  flow text not null,
+  stage text not null,
+  data jsonb not null,
+  at timestamptz not null default clock_timestamp()
+);
+create index completed_session on dure.completed (session_id, id desc);
+
+create table dure.effects (
+  key text primary key,
+  session_id text not null,
+  turn_id text not null,
+  tool text not null,
+  input jsonb not null,
+  nonce text not null,
+  status text not null check (status in ('intent', 'done', 'failed', 'unknown')),
+  attempts integer not null default 0,
+  sent_at timestamptz,
+  result jsonb,
+  error jsonb,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp()
+);
+create index effects_session on dure.effects (session_id);
+
+create table dure.escalations (
+  id text primary key,
+  tenant text not null default '',
+  type text not null,
+  severity text not null check (severity in ('info', 'warning', 'critical')),
+  status text not null default 'open' check (status in ('open', 'answered', 'expired')),
+  session_id text,
+  turn_id text,
+  service text,
+  subject text not null,
+  question text not null,
+  context jsonb not null default '{}',
+  options jsonb not null default '[]',
+  answer jsonb,
+  answered_by text,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz,
+  answered_at timestamptz,
+  used_at timestamptz
+);
+create unique index escalations_open on dure.escalations (subject) where status = 'open';
+create index escalations_subject on dure.escalations (subject, created_at desc);
+
+create table dure.model_calls (
+  id bigint generated always as identity primary key,
+  at timestamptz not null,
+  session_id text not null,
+  turn_id text not null,
+  service text not null,
+  agent text not null,
+  provider text not null,
+  model text not null,
+  attempt integer not null,
+  prompt_hash text not null,
+  tokens_in bigint not null,
+  tokens_out bigint not null,
+  estimated boolean not null,
+  cost_micro_usd bigint,
+  latency_ms double precision not null,
+  error text
+);
+create index model_calls_at on dure.model_calls using brin (at);
+create index model_calls_session on dure.model_calls (session_id);
+
+-- Journal rows and model calls of one write; rows that are there already (a repeated write) stay as they are.
+create function dure.put_journal(p_turn text, p_session text, p_service text, p_rows jsonb, p_calls jsonb) returns void
+language plpgsql as $$
+begin
+  if jsonb_array_length(p_rows) > 0 then
+    insert into dure.turn_events (turn_id, seq, place, type, data)
+    select p_turn, r.seq, r.place, r.type, r.data
+    from jsonb_to_recordset(p_rows) as r(seq integer, place text, type text, data jsonb)
+    on conflict do nothing;
+    if not found then return; end if;
+  end if;
+  if jsonb_array_length(p_calls) > 0 then
+    insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash, tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms, error)
+    select to_timestamp(c.at / 1000.0), p_session, p_turn, p_service, c.agent, c.provider, c.model, c.attempt, c.prompt_hash, c.tokens_in, c.tokens_out, c.estimated, c.cost_micro_usd, c.latency_ms, c.error
+    from jsonb_to_recordset(p_calls) as c(at double precision, agent text, provider text, model text, attempt integer, prompt_hash text, tokens_in bigint, tokens_out bigint, estimated boolean, cost_micro_usd bigint, latency_ms double precision, error text);
+  end if;
+end $$;
+
+-- Stores a message and marks its turn as running, waiting or merged. Refusals are raised, so they change nothing:
+-- DU404 foreign session, DU409 busy, DU429 queue full, DU422 key reused.
+create function dure.accept_turn(p jsonb) returns jsonb language plpgsql as $$
+declare
+  v_turn text := p->>'turn';
+  v_session text := p->>'session';
+  v_policy text := p->>'policy';
+  v_key text := p->>'key';
+  v_status text := 'running';
+  v_merged boolean := false;
+  v_known dure.idempotency;
+  v_old dure.turns;
+  s dure.sessions;
+begin
+  if (p->>'again')::boolean then
+    select * into v_old from dure.turns where id = v_turn;
+    if found then
+      return jsonb_build_object('outcome', 'accepted', 'turn', v_turn, 'session', v_session, 'status', v_old.status, 'again', true);
+    end if;
+  end if;
+  if v_key is not null then
+    insert into dure.idempotency (caller, path, key, body_hash, turn_id, session_id)
+    values (p->>'caller', p->>'path', v_key, p->>'body_hash', v_turn, v_session)
+    on conflict do nothing;
+    if not found then
+      select * into v_known from dure.idempotency
+      where caller = p->>'caller' and path = p->>'path' and key = v_key for update;
+      if v_known.at < clock_timestamp() - interval '24 hours' then
+        update dure.idempotency set body_hash = p->>'body_hash', turn_id = v_turn, session_id = v_session, at = clock_timestamp()
+        where caller = p->>'caller' and path = p->>'path' and key = v_key;
+      elsif v_known.body_hash <> p->>'body_hash' then
+        raise exception using errcode = 'DU422', message = 'key reused';
+      else
+        select * into v_old from dure.turns where id = v_known.turn_id;
+        return jsonb_build_object('outcome', 'repeated', 'turn', v_known.turn_id, 'session', v_known.session_id, 'status', coalesce(v_old.status, 'done'));
+      end if;
+    end if;
+  end if;
+
+  select * into s from dure.sessions where id = v_session for update;
+  if not found then
+    insert into dure.sessions (id, tenant, service, title)
+    values (v_session, p->>'tenant', p->>'service', p->>'title')
+    on conflict do nothing;
+    select * into s from dure.sessions where id = v_session for update;
+  end if;
+  if s.tenant <> p->>'tenant' then
+    raise exception using errcode = 'DU404', message = 'foreign session';
+  end if;
+
+  if s.running_turn is not null then
+    v_status := 'queued';
+    if v_policy = 'reject' then
+      raise exception using errcode = 'DU409', message = 'session busy';
+    end if;
+    if v_policy = 'merge' and cardinality(s.queue) > 0 then
+      v_turn := s.queue[cardinality(s.queue)];
+      v_merged := true;
+      if (select count(*) from dure.messages where turn_id = v_turn) >= (p->>'max_waiting')::int then
+        raise exception using errcode = 'DU429', message = 'queue full';
+      end if;
+      if v_key is not null then
+        update dure.idempotency set turn_id = v_turn where caller = p->>'caller' and path = p->>'path' and key = v_key;
+      end if;
+    elsif cardinality(s.queue) >= (p->>'max_waiting')::int then
+      raise exception using errcode = 'DU429', message = 'queue full';
+    end if;
+    if v_policy = 'interrupt' then
+      update dure.turns set stop = jsonb_build_object('by', 'interrupt')
+      where id = s.running_turn and status <> 'done' and stop is null;
+    end if;
+  end if;
+
+  if not v_merged then
+    insert into dure.turns (id, session_id, service, version, author, status, holder, trace_parent)
+    values (v_turn, v_session, p->>'service', p->>'version', p->>'author', v_status,
+      case when v_status = 'running' then p->>'holder' end, p->>'trace_parent');
+  end if;
+  insert into dure.messages (session_id, ordinal, turn_id, author, text, input, queued)
+  values (v_session, s.next_ordinal, v_turn, p->>'author', p->>'message', p->'input', v_status = 'queued');
+  update dure.sessions set
+    next_ordinal = s.next_ordinal + 1,
+    running_turn = coalesce(s.running_turn, v_turn),
+    queue = case when v_status = 'queued' and not v_merged then s.queue || v_turn else s.queue end,
+    service = p->>'service',
+    locale = coalesce(p->>'locale', s.locale),
+    time_zone = coalesce(p->>'time_zone', s.time_zone),
+    updated_at = clock_timestamp()
+  where id = v_session;
+  perform dure.emit(p->'events');
+  return jsonb_build_object('outcome', 'accepted', 'turn', v_turn, 'session', v_session, 'status', v_status, 'merged', v_merged,
+    'stopped', case when v_policy = 'interrupt' then s.running_turn end)
+    || case when v_status = 'running' then jsonb_build_object(
+      'state', s.state, 'memory', s.memory, 'memory_rev', s.memory_rev, 'ordinal', s.next_ordinal,
+      'locale', coalesce(p->>'locale', s.locale), 'time_zone', coalesce(p->>'time_zone', s.time_zone),
+      'now', extract(epoch from clock_timestamp()) * 1000) else '{}' end;
+end $$;
+
+-- Takes a running turn that nobody holds (or that this process holds and does not know): everything a runner needs.
+create function dure.claim_turn(p_turn text, p_holder text) returns jsonb language plpgsql as $$
+declare
+  t dure.turns;
+  s dure.sessions;
+begin
+  update dure.turns set holder = p_holder, epoch = epoch + 1, held_at = clock_timestamp()
+  where id = p_turn and status = 'running' and (holder is null or holder = p_holder)
+  returning * into t;
+  if not found then return null; end if;
+  select * into s from dure.sessions where id = t.session_id;
+  return jsonb_build_object(
+    'turn', t.id, 'session', t.session_id, 'service', t.service, 'version', t.version, 'author', t.author, 'epoch', t.epoch, 'stop', t.stop,
+    'trace_parent', t.trace_parent, 'accepted_at', extract(epoch from t.accepted_at) * 1000,
+    'state', s.state, 'memory', s.memory, 'memory_rev', s.memory_rev, 'locale', s.locale, 'time_zone', s.time_zone, 'tenant', s.tenant,
+    'messages', (select jsonb_agg(jsonb_build_object('ordinal', m.ordinal, 'author', m.author, 'text', m.text, 'input', m.input, 'queued', m.queued, 'at', extract(epoch from m.at) * 1000) order by m.ordinal)
+      from dure.messages m where m.turn_id = t.id),
+    'rows', coalesce((select jsonb_agg(jsonb_build_object('seq', e.seq, 'place', e.place, 'type', e.type, 'data', e.data) order by e.seq)
+      from dure.turn_events e where e.turn_id = t.id), '[]'));
+end $$;
+
+-- Adds to the journal of a turn that is still ours. 'ok', 'stop' (someone asked for it), or 'fenced'.
+create function dure.journal_turn(p_turn text, p_epoch integer, p_rows jsonb, p_calls jsonb) returns text language plpgsql as $$
+declare
+  t dure.turns;
+begin
+  select * into t from dure.turns where id = p_turn and epoch = p_epoch and status = 'running' for no key update;
+  if not found then return 'fenced'; end if;
+  perform dure.put_journal(p_turn, t.session_id, t.service, p_rows, p_calls);
+  return case when t.stop is null then 'ok' else 'stop' end;
+end $$;
+
+-- Ends a turn that is still ours and marks the session's next one as running under the same holder.
+create function dure.finish_turn(p jsonb) returns jsonb language plpgsql as $$
+declare
+  v_turn text := p->>'turn';
+  v_epoch integer := (p->>'epoch')::integer;
+  v_next text;
+  t dure.turns;
+  s dure.sessions;
+begin
+  select * into s from dure.sessions where id = p->>'session' for update;
+  update dure.turns set status = 'done', done = p->'done', done_seq = (p->>'done_seq')::integer, finished_at = clock_timestamp()
+  where id = v_turn and epoch = v_epoch and status = 'running' and (stop is null or (p->>'stopped')::boolean)
+  returning * into t;
+  if not found then
+    select * into t from dure.turns where id = v_turn;
+    if t.status = 'done' and t.epoch = v_epoch then return jsonb_build_object('outcome', 'repeated'); end if;
+    if t.status = 'running' and t.epoch = v_epoch then return jsonb_build_object('outcome', 'stop'); end if;
+    return jsonb_build_object('outcome', 'fenced');
+  end if;
+  perform dure.put_journal(v_turn, t.session_id, t.service, p->'rows', p->'calls');
+  if jsonb_array_length(p->'completed') > 0 then
+    insert into dure.completed (session_id, turn_id, service, flow, stage, data)
+    select t.session_id, v_turn, c.service, c.flow, c.stage, c.data
+    from jsonb_to_recordset(p->'completed') as c(service text, flow text, stage text, data jsonb);
+    delete from dure.completed where session_id = t.session_id and id in (
+      select id from dure.completed where session_id = t.session_id order by id desc offset 50);
+  end if;
+  if jsonb_array_length(p->'escalations') > 0 then perform dure.raise_escalations(p->'escalations'); end if;
+  if jsonb_array_length(p->'outbox') > 0 then perform dure.enqueue(p->'outbox'); end if;
+  v_next := s.queue[1];
+  update dure.sessions set
+    state = coalesce(p->'state', state),
+    memory = coalesce(p->'memory', memory),
+    memory_rev = memory_rev + 1,
+    running_turn = v_next,
+    queue = s.queue[2:],
+    updated_at = clock_timestamp()
+  where id = t.session_id;
+  if v_next is not null then
+    update dure.turns set status = 'running', holder = p->>'holder', held_at = clock_timestamp() where id = v_next;
+  end if;
+  perform dure.emit(p->'events');
+  return jsonb_build_object('outcome', 'done', 'next', v_next);
+end $$;
+
+-- Asks for the end of a turn. 'stopping', 'finished', or null when there is no such turn of this tenant.
+create function dure.stop_turn(p_turn text, p_tenant text, p_by text) returns text language plpgsql as $$
+declare
+  t dure.turns;
+begin
+  select t2.* into t from dure.turns t2 join dure.sessions s on s.id = t2.session_id
+  where t2.id = p_turn and s.tenant = p_tenant for no key update of t2;
+  if not found then return null; end if;
+  if t.status = 'done' then return 'finished'; end if;
+  update dure.turns set stop = coalesce(stop, jsonb_build_object('by', p_by)) where id = p_turn;
+  return 'stopping';
+end $$;
+
+-- The turns of a process that is dead: nobody's, and closed to whoever held them.
+create function dure.release_turns(p_holder text) returns integer language plpgsql as $$
+declare
+  v_count integer;
+begin
+  update dure.turns set holder = null, epoch = epoch + 1, held_at = clock_timestamp()
+  where status = 'running' and holder = p_holder;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- Records what is about to be done to the outside, before it is done. Gives the row as it was before, if the key is known.
+create function dure.effect_intent(p jsonb) returns jsonb language plpgsql as $$
+declare
+  t dure.turns;
+  e dure.effects;
+begin
+  select * into t from dure.turns where id = p->>'turn' and epoch = (p->>'epoch')::integer and status = 'running' for no key update;
+  if not found then return jsonb_build_object('outcome', 'fenced'); end if;
+  perform dure.put_journal(t.id, t.session_id, t.service, p->'rows', p->'calls');
+  select * into e from dure.effects where key = p->>'key' for update;
+  if found then
+    if e.nonce = p->>'nonce' then return jsonb_build_object('outcome', 'new'); end if;
+    return jsonb_build_object('outcome', 'known', 'status', e.status, 'attempts', e.attempts, 'result', e.result, 'error', e.error, 'input', e.input,
+      'sent_ago_ms', extract(epoch from clock_timestamp() - e.sent_at) * 1000);
+  end if;
+  if t.stop is not null then return jsonb_build_object('outcome', 'stop'); end if;
+  if p ? 'approval' then
+    update dure.escalations set used_at = clock_timestamp() where id = p->>'approval' and used_at is null and status = 'answered';
+    if not found then return jsonb_build_object('outcome', 'approval_used'); end if;
+  end if;
+  insert into dure.effects (key, session_id, turn_id, tool, input, nonce, status, attempts, sent_at)
+  values (p->>'key', t.session_id, t.id, p->>'tool', p->'input', p->>'nonce', 'intent', 1, clock_timestamp());
+  return jsonb_build_object('outcome', 'new');
+end $$;
+
+-- What became of an effect; 'intent' again records one more call under the same key. False when fenced.
+create function dure.effect_settle(p_turn text, p_epoch integer, p_key text, p_status text, p_result jsonb, p_error jsonb) returns boolean language plpgsql as $$
+begin
+  perform 1 from dure.turns where id = p_turn and epoch = p_epoch and status = 'running' for no key update;
+  if not found then return false; end if;
+  update dure.effects set status = p_status, result = p_result, error = p_error, updated_at = clock_timestamp(),
+    attempts = attempts + case when p_status = 'intent' then 1 else 0 end,
+    sent_at = case when p_status = 'intent' then clock_timestamp() else sent_at end
+  where key = p_key and status <> 'done';
+  return true;
+end $$;
+
+-- New entries of the inbox; a subject that is open already is not asked twice.
+create function dure.raise_escalations(p jsonb) returns void language plpgsql as $$
+begin
+  insert into dure.escalations (id, tenant, type, severity, session_id, turn_id, service, subject, question, context, options, expires_at)
+  select r.id, coalesce(r.tenant, ''), r.type, r.severity, r.session, r.turn, r.service, r.subject, r.question, coalesce(r.context, '{}'), coalesce(r.options, '[]'),
+    case when r.expires_ms is not null then clock_timestamp() + r.expires_ms * interval '1 millisecond' end
+  from jsonb_to_recordset(p) as r(id text, tenant text, type text, severity text, session text, turn text, service text, subject text, question text, context jsonb, options jsonb, expires_ms bigint)
+  on conflict (subject) where status = 'open' do nothing;
+end $$;
+`;

@@ -1,0 +1,151 @@
+import type pg from "pg";
+import { systemClock, type Cancel, type Clock } from "../kernel/clock.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Database } from "./database.ts";
+
+export interface NotificationsOptions {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/** The one channel; the payload is a topic such as `events` or `stops`, never data. */
+const CHANNEL = "dure";
+/** One NOTIFY per topic in this many milliseconds. Source: DESIGN.md, event log. */
+const COALESCE = 5;
+/** First and longest pause between attempts to connect, in milliseconds. */
+const BACKOFF = { first: 50, longest: 2_000 } as const;
+
+/**
+ * Wakes whoever waits for something in the database, in every process. A wake-up may be missed or come without cause, so
+ * a callback looks into the tables, and looks now and then without being called. After each (re)connect all are called.
+ *
+ * Two connections of its own: one listens, one publishes. A cut one comes back with back-off until `stop`.
+ */
+export class Notifications {
+  readonly #database: Database;
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #callbacks = new Map<string, Set<() => void>>();
+  readonly #pending = new Set<string>();
+  #listener: pg.Client | undefined;
+  #publisher: pg.Client | undefined;
+  #flushing: Promise<void> | undefined;
+  #cancelFlush: Cancel | undefined;
+  #started: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
+  readonly #stopping = new AbortController();
+
+  constructor(options: NotificationsOptions) {
+    this.#database = options.database;
+    this.#logger = options.logger;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Resolves when the first LISTEN stands; an unreachable database makes it wait, not fail. */
+  start(): Promise<void> {
+    this.#started ??= new Promise<void>((resolve) => {
+      this.#running = this.#listen(this.#stopping.signal, resolve).finally(resolve);
+    });
+    return this.#started;
+  }
+
+  /** Returns how to unsubscribe. */
+  subscribe(topic: string, callback: () => void): () => void {
+    let callbacks = this.#callbacks.get(topic);
+    if (!callbacks) this.#callbacks.set(topic, (callbacks = new Set()));
+    callbacks.add(callback);
+    return () => {
+      callbacks.delete(callback);
+      if (callbacks.size === 0) this.#callbacks.delete(topic);
+    };
+  }
+
+  /** Call after the commit. Never throws and never waits; readers that miss it look by themselves. */
+  publish(topic: string): void {
+    if (!this.#started || this.#stopping.signal.aborted) return;
+    this.#pending.add(topic);
+    this.#cancelFlush ??= this.#clock.after(COALESCE, () => {
+      this.#cancelFlush = undefined;
+      // One flush at a time: while the database is slow, topics gather here, each once.
+      this.#flushing ??= this.#flush().finally(() => (this.#flushing = undefined));
+    });
+  }
+
+  /** Sends what is pending, then closes both connections. */
+  async stop(): Promise<void> {
+    if (this.#stopping.signal.aborted) return void (await this.#running);
+    this.#stopping.abort(new Error("notifications stopped"));
+    this.#cancelFlush?.();
+    await this.#flushing;
+    await this.#flush();
+    await end(this.#listener);
+    await end(this.#publisher);
+    await this.#running;
+  }
+
+  async #listen(signal: AbortSignal, onFirst: () => void): Promise<void> {
+    let pause: number = BACKOFF.first;
+    while (!signal.aborted) {
+      try {
+        const client = await this.#database.connectSession({ applicationName: `${this.#database.applicationName}:listen` });
+        this.#listener = client;
+        const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
+        client.on("notification", ({ payload }) => this.#wake(payload ?? ""));
+        if (signal.aborted) return await end(client);
+        await client.query(`listen ${CHANNEL}`);
+        pause = BACKOFF.first;
+        for (const topic of [...this.#callbacks.keys()]) this.#wake(topic);
+        onFirst();
+        await ended;
+        this.#listener = undefined;
+        if (!signal.aborted) this.#logger.warn({}, "notifications cut off; connecting again");
+      } catch (error) {
+        await end(this.#listener);
+        if (!signal.aborted) this.#logger.warn({ error: messageOf(error) }, `notifications not connected; next attempt in ${pause} ms`);
+      }
+      await this.#clock.sleep(pause, { signal }).catch(() => {});
+      pause = Math.min(pause * 2, BACKOFF.longest);
+    }
+  }
+
+  #wake(topic: string): void {
+    for (const callback of [...(this.#callbacks.get(topic) ?? [])]) {
+      try {
+        callback();
+      } catch (error) {
+        this.#logger.error({ topic, error: messageOf(error) }, `a subscriber of ${topic} threw`);
+      }
+    }
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const topics = [...this.#pending];
+      this.#pending.clear();
+      try {
+        const client = await this.#connectPublisher();
+        await client.query("select pg_notify($1, topic) from unnest($2::text[]) as topic", [CHANNEL, topics]);
+      } catch (error) {
+        this.#logger.warn({ topics, error: messageOf(error) }, "wake-up not sent; readers look by themselves");
+        await end(this.#publisher);
+        this.#publisher = undefined;
+        return;
+      }
+    }
+  }
+
+  async #connectPublisher(): Promise<pg.Client> {
+    if (this.#publisher) return this.#publisher;
+    const client = await this.#database.connectSession({ applicationName: `${this.#database.applicationName}:notify` });
+    client.once("end", () => {
+      if (this.#publisher === client) this.#publisher = undefined;
+    });
+    return (this.#publisher = client);
+  }
+}
+
+async function end(client: pg.Client | undefined): Promise<void> {
+  await client?.end().catch(() => {});
+}

@@ -1,0 +1,463 @@
+import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Json } from "../kernel/json.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Database, Queryable, Transaction } from "./database.ts";
+import { EVENTS_TOPIC } from "./event-log.ts";
+import type { Notifications } from "./notify.ts";
+import type { ProcessLease } from "./processes.ts";
+
+/**
+ * Everything that leaves: first a row in the transaction that decided it, then sent, then recorded.
+ *
+ * Entries of one topic and ordering key leave one after another, in the order of their rows; other keys are not held up.
+ * `pending → sending → sent | failed | unknown`. A process that dies between sending and recording leaves `sending`
+ * behind; another one takes the entry and looks first (`probe`) whether it arrived. A `transactional` handler needs none of
+ * that: its rows and the mark `sent` commit together.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #clock: Clock;
+  readonly #handlers = new Map<string, OutboxHandler>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #over = new AbortController();
+  readonly #signal: AbortSignal;
+  /** Transactional entries that are being run here. */
+  readonly #committing = new Set<number>();
+  #wake = new AbortController();
+  #stopping = false;
+  #looking: Promise<void> | undefined;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
+  }
+
+  /** Says how entries of `topic` are sent. A topic without a handler in this process waits for another process. */
+  handle(topic: string, handler: OutboxHandler): void {
+    this.#handlers.set(topic, handler);
+  }
+
+  start(): void {
+    if (this.#looking) return;
+    this.#unsubscribe = this.#options.notifications?.subscribe(OUTBOX_TOPIC, () => this.wake());
+    this.#looking = this.#drainUntilStopped();
+  }
+
+  /** After the commit of `enqueue`: this process looks at once, the others are told. */
+  announce(): void {
+    this.wake();
+    this.#options.notifications?.publish(OUTBOX_TOPIC);
+  }
+
+  wake(): void {
+    this.#wake.abort();
+  }
+
+  /** Waits for what is being sent; the handlers' signal is aborted after `graceMs` (default 5 s). */
+  async stop(options: { graceMs?: number } = {}): Promise<void> {
+    this.#unsubscribe?.();
+    this.#stopping = true;
+    this.wake();
+    await this.#looking;
+    const cancel = this.#clock.after(options.graceMs ?? 5_000, () => this.#over.abort(new DOMException("The outbox was stopped.", "AbortError")));
+    await Promise.allSettled(this.#running);
+    cancel();
+    this.#over.abort(new DOMException("The outbox was stopped.", "AbortError"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** Ends a doubt: an entry in state `unknown` was sent after all, shall be sent again, or is given up. */
+  async resolve(key: string, decision: "sent" | "again" | "failed"): Promise<void> {
+    const [row] = await this.#options.database.query(RESOLVE, [key, decision === "again" ? "pending" : decision]);
+    if (!row) throw new DureError("OUTBOX_NOT_UNKNOWN", `No outbox entry ${key} waits for a decision.`, { class: "not-found" });
+    this.announce();
+  }
+
+  async #drainUntilStopped(): Promise<void> {
+    while (!this.#stopping && !this.#signal.aborted) {
+      this.#wake = new AbortController();
+      let pause = LOOK_EVERY;
+      try {
+        pause = await this.#drain();
+      } catch (error) {
+        if (!this.#signal.aborted) this.#options.logger.warn({ error: messageOf(error) }, `the outbox could not be read; again in ${LOOK_EVERY} ms`);
+      }
+      if (pause > 0) await this.#clock.sleep(pause, { signal: AbortSignal.any([this.#wake.signal, this.#signal]) }).catch(() => {});
+    }
+  }
+
+  /** Claims what is due and starts it. Returns the milliseconds until the next look. */
+  async #drain(): Promise<number> {
+    const { database, lease, concurrency = CONCURRENCY } = this.#options;
+    const free = concurrency - this.#running.size;
+    if (free <= 0 || this.#handlers.size === 0) return LOOK_EVERY;
+    await lease.whenHeld({ signal: this.#signal });
+    const [transactional, outside] = partition([...this.#handlers.keys()], (topic) => this.#handlers.get(topic)!.transactional === true);
+    const claimed = outside.length === 0 ? [] : await database.query<Entry>(CLAIM, [outside, free, lease.id, lease.epoch]);
+    for (const entry of claimed) this.#run(this.#deliver(entry));
+    const due = transactional.length === 0 ? [] : await database.query<{ id: number }>(DUE, [transactional, free - claimed.length, [...this.#committing]]);
+    for (const { id } of due) this.#run(this.#commit(id));
+    // Entries that wait behind these are due when one of these is done; `#run` wakes the loop then.
+    const [next] = await database.query<{ wait: number | null }>(NEXT, [[...this.#handlers.keys()]]);
+    const wait = next?.wait ?? LOOK_EVERY;
+    return Math.max(MIN_PAUSE, Math.min(LOOK_EVERY, wait));
+  }
+
+  /** `work` says whether it settled anything; then the next in line may be due. */
+  #run(work: Promise<boolean>): void {
+    const running = work
+      .catch((error: unknown) => {
+        if (!this.#signal.aborted) this.#options.logger.error({ error: messageOf(error) }, "an outbox entry could not be settled; it is tried again");
+        return false;
+      })
+      .then((settled) => {
+        this.#running.delete(running);
+        if (settled) this.wake();
+      });
+    this.#running.add(running);
+  }
+
+  /** Sends one claimed entry and records what came of it. */
+  async #deliver(entry: Entry): Promise<boolean> {
+    const handler = this.#handlers.get(entry.topic)!;
+    if (handler.transactional) return false;
+    const outcome = await this.#attempt(entry, handler);
+    if (this.#signal.aborted && outcome.kind === "error") return false; // left as `sending`: whoever takes it looks first
+    const step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+    await this.#untilRecorded(entry, () => this.#record(entry, step, handler));
+    return true;
+  }
+
+  async #attempt(entry: Entry, handler: OutsideHandler): Promise<Outcome> {
+    const { timeoutMs } = { ...DEFAULT_POLICY, ...handler.policy };
+    const late = (): DureError => new DureError("OUTBOX_TIMEOUT", `${entry.topic} did not answer within ${timeoutMs} ms.`, { class: "unavailable" });
+    const bounded = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => withTimeout(this.#clock, timeoutMs, late, work, { signal: this.#signal });
+    try {
+      if (entry.in_doubt && handler.probe) {
+        const found = await bounded((signal) => handler.probe!(entry.payload, { key: entry.key, signal }));
+        if (found !== "not_happened") return { kind: "probed", found };
+      }
+    } catch (error) {
+      return { kind: "error", error, phase: "probe" };
+    }
+    try {
+      const result = await bounded((signal) => handler.send(entry.payload, { key: entry.key, attempt: entry.attempts + 1, signal }));
+      return { kind: "sent", result };
+    } catch (error) {
+      return { kind: "error", error, phase: "send", verdict: handler.classify?.(error) };
+    }
+  }
+
+  async #record(entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
+    const { database, lease, logger, notifications } = this.#options;
+    const told = await database.transaction(async (tx) => {
+      await lease.guard(tx);
+      const values = [entry.id, lease.id, lease.epoch, step.state, step.attempts, step.inDoubt, step.waitMs, JSON.stringify(step.result ?? null), JSON.stringify(step.error ?? null)];
+      const [mine] = await tx.query(RECORD, values);
+      if (!mine) return false;
+      await this.#tellGivenUp(tx, entry, step, handler);
+      return step.state === "failed" || step.state === "unknown";
+    });
+    if (!told) return;
+    notifications?.publish(EVENTS_TOPIC);
+    logger.warn({ key: entry.key, topic: entry.topic, error: step.error }, `outbox entry ${entry.key} is ${step.state} after ${step.attempts} attempts`);
+  }
+
+  async #tellGivenUp(tx: Transaction, entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
+    if (step.state !== "failed" && step.state !== "unknown") return;
+    const given: GivenUp = { key: entry.key, topic: entry.topic, ordering: entry.ordering, payload: entry.payload, outcome: step.state, attempts: step.attempts, error: step.error };
+    const event = { type: `outbox.${step.state}`, role: "system", data: { key: given.key, topic: given.topic, ordering: given.ordering, attempts: given.attempts, error: given.error } };
+    await tx.query({ name: "outbox.event", text: "select dure.emit($1)" }, [JSON.stringify([event])]);
+    await handler.onGivenUp?.(given, tx);
+  }
+
+  /** The outcome is known and must not be forgotten: waits for the database as long as this process may write. */
+  async #untilRecorded(entry: Entry, record: () => Promise<void>): Promise<void> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await record();
+      } catch (error) {
+        if (this.#signal.aborted || codeOf(error) === "FENCED") return;
+        this.#options.logger.warn({ key: entry.key, error: messageOf(error) }, `the outcome of outbox entry ${entry.key} is not recorded yet; again soon`);
+        await this.#clock.sleep(Math.min(50 * 2 ** failures, 1_000), { signal: this.#signal }).catch(() => {});
+      }
+    }
+  }
+
+  /** Runs a transactional handler and marks the entry in the same transaction. */
+  async #commit(id: number): Promise<boolean> {
+    const { database, lease } = this.#options;
+    let entry: Entry | undefined;
+    this.#committing.add(id);
+    try {
+      return await database.transaction(async (tx) => {
+        await lease.guard(tx);
+        [entry] = await tx.query<Entry>(LOCK, [id]);
+        const handler = entry && this.#handlers.get(entry.topic);
+        if (!entry || !handler?.transactional) return false; // another process was quicker
+        const result = await handler.run(entry.payload, { key: entry.key, tx, attempt: entry.attempts + 1, signal: this.#signal });
+        await tx.query(SETTLE, [entry.id, "sent", JSON.stringify(result ?? null)]);
+        return true;
+      });
+    } catch (error) {
+      const handler = entry && this.#handlers.get(entry.topic);
+      if (this.#signal.aborted || codeOf(error) === "FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE" || !entry || !handler?.transactional) throw error;
+      await this.#recordFailure(entry, handler, error);
+      return true;
+    } finally {
+      this.#committing.delete(id);
+    }
+  }
+
+  async #recordFailure(entry: Entry, handler: TransactionalHandler, error: unknown): Promise<void> {
+    const outcome: Outcome = { kind: "error", error, phase: "send", verdict: handler.classify?.(error) };
+    const step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+    await this.#options.database.transaction(async (tx) => {
+      await this.#options.lease.guard(tx);
+      const [open] = await tx.query(POSTPONE, [entry.id, step.state, step.attempts, step.waitMs, JSON.stringify(step.error ?? null)]);
+      if (open) await this.#tellGivenUp(tx, entry, step, handler);
+    });
+    if (step.state === "failed") this.#options.notifications?.publish(EVENTS_TOPIC);
+  }
+}
+
+/** Adds entries within the caller's transaction. The caller calls `outbox.announce()` after the commit. */
+export async function enqueue(tx: Queryable, entries: readonly NewEntry[]): Promise<void> {
+  if (entries.length > 0) await tx.query(ENQUEUE, [entriesParameter(entries)]);
+}
+
+/** For writers that put entries into a statement of their own: `select dure.enqueue($1)` with this parameter. */
+export function entriesParameter(entries: readonly NewEntry[]): string {
+  return JSON.stringify(entries.map(({ topic, ordering, key, payload, delayMs }) => ({ topic, ordering, key: key ?? newId("event"), payload, delay_ms: delayMs })));
+}
+
+export const OUTBOX_TOPIC = "outbox";
+
+export interface NewEntry {
+  readonly topic: string;
+  /** Entries of one topic and ordering key leave one after another: a session, a place and account. */
+  readonly ordering: string;
+  readonly payload: Json;
+  /** Handed to the outside, the same for every attempt; a second entry of one key is dropped. Default: new. */
+  readonly key?: string;
+  readonly delayMs?: number;
+}
+
+export type OutboxHandler = OutsideHandler | TransactionalHandler;
+
+/** Sends to the outside: at least once, with the same key each time. */
+export interface OutsideHandler extends HandlerOptions {
+  readonly transactional?: false;
+  send(payload: Json, options: { key: string; attempt: number; signal: AbortSignal }): Promise<Json | void>;
+  /** Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent again, with its key. */
+  probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<"happened" | "not_happened" | "unknown">;
+}
+
+/** Writes rows only: exactly once. Holds nothing but SQL and may run more than once before it commits. */
+export interface TransactionalHandler extends HandlerOptions {
+  readonly transactional: true;
+  run(payload: Json, options: { key: string; tx: Transaction; attempt: number; signal: AbortSignal }): Promise<Json | void>;
+}
+
+interface HandlerOptions {
+  readonly policy?: Partial<RetryPolicy>;
+  /** What an error means; undefined means: try again, perhaps it has arrived. */
+  classify?(error: unknown): FailureVerdict | undefined;
+  /** In the transaction that records `failed` or `unknown`: the place for an escalation. */
+  onGivenUp?(given: GivenUp, tx: Transaction): Promise<void>;
+}
+
+export interface FailureVerdict {
+  /** `permanent`: not again. `rate-limited`: again after `afterMs`, not counted as an attempt. `transient`: counted. */
+  readonly class: "permanent" | "rate-limited" | "transient";
+  readonly afterMs?: number;
+  /** The outside has certainly not done it: the next attempt need not look. */
+  readonly notSent?: boolean;
+}
+
+export interface GivenUp {
+  readonly key: string;
+  readonly topic: string;
+  readonly ordering: string;
+  readonly payload: Json;
+  readonly outcome: "failed" | "unknown";
+  readonly attempts: number;
+  readonly error: unknown;
+}
+
+export interface RetryPolicy {
+  /** Attempts in all. Default 4. Source: docs/spec/collaboration §6 E4: 3 retries. */
+  readonly attempts: number;
+  /** Pause before the first retry, doubled each time, in milliseconds. Default 1,000 (1, 2, 4 s; jitter ≤ 20 %). Source: §6 E4. */
+  readonly firstRetryMs: number;
+  /** Longest wait for one answer, in milliseconds. Default 10,000. Source: §6 E5. */
+  readonly timeoutMs: number;
+}
+
+export interface OutboxOptions {
+  readonly database: Database;
+  readonly lease: ProcessLease;
+  readonly logger: Logger;
+  readonly notifications?: Pick<Notifications, "publish" | "subscribe">;
+  readonly clock?: Clock;
+  /** Entries sent at the same time by this process. Default 16. */
+  readonly concurrency?: number;
+  readonly random?: () => number;
+}
+
+const DEFAULT_POLICY: RetryPolicy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
+const CONCURRENCY = 16;
+/** Milliseconds between two looks that nobody asked for. */
+const LOOK_EVERY = 1_000;
+/** Shortest pause between two looks, in milliseconds; whoever wants it quicker wakes the loop. */
+const MIN_PAUSE = 20;
+
+interface Entry {
+  readonly id: number;
+  readonly topic: string;
+  readonly ordering: string;
+  readonly key: string;
+  readonly payload: Json;
+  readonly attempts: number;
+  readonly in_doubt: boolean;
+}
+
+type Outcome =
+  | { readonly kind: "sent"; readonly result: Json | void }
+  | { readonly kind: "probed"; readonly found: "happened" | "unknown" }
+  | { readonly kind: "error"; readonly error: unknown; readonly phase: "probe" | "send"; readonly verdict?: FailureVerdict | undefined };
+
+interface Step {
+  readonly state: "pending" | "sent" | "failed" | "unknown";
+  readonly attempts: number;
+  readonly inDoubt: boolean;
+  readonly waitMs: number;
+  readonly result?: Json | undefined;
+  readonly error?: { readonly code: string | undefined; readonly message: string } | undefined;
+}
+
+/** What follows from one attempt. Pure; the first rule that applies wins. */
+export function decideStep(
+  entry: { readonly attempts: number; readonly in_doubt: boolean },
+  outcome: Outcome,
+  policy: RetryPolicy,
+  random: () => number,
+): Step {
+  if (outcome.kind === "sent") return { state: "sent", attempts: entry.attempts + 1, inDoubt: false, waitMs: 0, result: outcome.result ?? null };
+  if (outcome.kind === "probed") return { state: outcome.found === "happened" ? "sent" : "unknown", attempts: entry.attempts, inDoubt: outcome.found === "unknown", waitMs: 0 };
+
+  const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
+  const verdict = outcome.verdict ?? { class: "transient" };
+  const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
+  if (verdict.class === "rate-limited") return { state: "pending", attempts: entry.attempts, inDoubt: entry.in_doubt, waitMs: verdict.afterMs ?? policy.firstRetryMs, error };
+
+  const attempts = entry.attempts + 1;
+  if (verdict.class === "permanent") return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
+  // What could not be looked for is not failed: it may have arrived.
+  if (attempts >= policy.attempts) return { state: outcome.phase === "probe" ? "unknown" : "failed", attempts, inDoubt, waitMs: 0, error };
+  const waitMs = verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
+  return { state: "pending", attempts, inDoubt, waitMs, error };
+}
+
+function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
+}
+
+const ENQUEUE = { name: "outbox.enqueue", text: "select dure.enqueue($1)" };
+
+/** Nothing of its topic and key stands before it. */
+const FIRST_IN_LINE = `
+  not exists (select from dure.outbox b
+               where b.topic = o.topic and b.ordering = o.ordering and b.id < o.id and b.state in ('pending', 'sending'))`;
+
+/** Due, or left behind by a process that does not live any longer. */
+const CLAIM = {
+  name: "outbox.claim",
+  text: `
+    with claimable as (
+      select o.id, o.state from dure.outbox o
+       where o.topic = any($1::text[]) and o.state in ('pending', 'sending') and o.next_at <= clock_timestamp()
+         and (o.state = 'pending' or not exists (
+               select from dure.processes p where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))
+         and ${FIRST_IN_LINE}
+       order by o.next_at, o.id limit $2::integer
+         for update of o skip locked
+    )
+    update dure.outbox o
+       set state = 'sending', holder = $3, holder_epoch = $4, in_doubt = o.in_doubt or c.state = 'sending',
+           first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
+      from claimable c
+     where o.id = c.id
+    returning o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt`,
+};
+
+const DUE = {
+  name: "outbox.due",
+  text: `
+    select o.id from dure.outbox o
+     where o.topic = any($1::text[]) and o.state = 'pending' and o.next_at <= clock_timestamp() and o.id <> all($3::bigint[])
+       and ${FIRST_IN_LINE}
+     order by o.next_at, o.id limit $2::integer`,
+};
+
+const LOCK = {
+  name: "outbox.lock",
+  text: `
+    select o.id, o.topic, o.ordering, o.key, o.payload, o.attempts, o.in_doubt from dure.outbox o
+     where o.id = $1 and o.state = 'pending' and o.next_at <= clock_timestamp() and ${FIRST_IN_LINE}
+       for update of o skip locked`,
+};
+
+const NEXT = {
+  name: "outbox.next",
+  text: `
+    select extract(epoch from min(next_at) - clock_timestamp()) * 1000 as wait
+      from dure.outbox where state = 'pending' and topic = any($1::text[]) and next_at > clock_timestamp()`,
+};
+
+const RECORD = {
+  name: "outbox.record",
+  text: `
+    update dure.outbox
+       set state = $4, attempts = $5, in_doubt = $6, next_at = clock_timestamp() + $7::double precision * interval '1 millisecond',
+           result = $8, error = nullif($9::jsonb, 'null'), holder = null, holder_epoch = null,
+           settled_at = case when $4 = 'pending' then null else clock_timestamp() end
+     where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3
+    returning id`,
+};
+
+const SETTLE = {
+  name: "outbox.settle",
+  text: `
+    update dure.outbox set state = $2, attempts = attempts + 1, result = $3, error = null, settled_at = clock_timestamp(),
+           first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
+     where id = $1`,
+};
+
+const POSTPONE = {
+  name: "outbox.postpone",
+  text: `
+    update dure.outbox
+       set state = $2, attempts = $3, next_at = clock_timestamp() + $4::double precision * interval '1 millisecond',
+           error = nullif($5::jsonb, 'null'), settled_at = case when $2 = 'pending' then null else clock_timestamp() end,
+           first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
+     where id = $1 and state = 'pending'
+    returning id`,
+};
+
+const RESOLVE = {
+  name: "outbox.resolve",
+  text: `
+    update dure.outbox
+       set state = $2, in_doubt = false, attempts = case when $2 = 'pending' then 0 else attempts end, next_at = clock_timestamp(),
+           settled_at = case when $2 = 'pending' then null else clock_timestamp() end
+     where key = $1 and state = 'unknown'
+    returning id`,
+};

@@ -1,0 +1,172 @@
+import { expect, test, vi } from "vitest";
+import { silentLogger } from "../kernel/logger.ts";
+import { decideLease, ProcessLease } from "./processes.ts";
+import { decideDeath, Takeover } from "./takeover.ts";
+import { testDatabase } from "./test-database.ts";
+import { joinTeam, Member } from "./test-members.ts";
+
+test("a killed process is taken over as soon as the next one starts", async () => {
+  await using db = await testDatabase();
+  await using first = new Member("member", db.url);
+  const { id, epoch } = await first.says("ready");
+  await first.kill();
+
+  await using second = new Member("member", db.url);
+  const recovers = await second.says("recovers");
+
+  expect(recovers).toMatchObject({ id, epoch, because: "gone" });
+  expect(recovers["after"]).toBeLessThan(1_000);
+  const events = await db.database.query({ text: "select type, data from dure.events" });
+  expect(events).toEqual([{ type: "process.taken_over", data: expect.objectContaining({ process: id, because: "gone" }) }]);
+});
+
+test("a killed process of another machine is taken over without waiting for its silence", async () => {
+  await using db = await testDatabase();
+  await using first = new Member("member", db.url);
+  const { id } = await first.says("ready");
+  await db.database.query({ text: "update dure.processes set machine = 'elsewhere' where id = $1" }, [id]);
+  await first.kill();
+
+  await using second = new Member("member", db.url);
+
+  expect((await second.says("recovers"))["after"]).toBeLessThan(2_000);
+});
+
+test("a stopped process leaves its work to the others at once", async () => {
+  await using db = await testDatabase();
+  await using first = new Member("member", db.url);
+  const { id } = await first.says("ready");
+  await using second = new Member("member", db.url);
+  await second.says("ready");
+
+  first.tell("stop");
+  await first.says("stopped");
+
+  expect(await second.says("recovers")).toMatchObject({ id, because: "stopped" });
+});
+
+test("a frozen process is taken over after six seconds and steps down when it wakes", { timeout: 30_000 }, async () => {
+  await using db = await testDatabase();
+  await using frozen = new Member("member", db.url);
+  const { id } = await frozen.says("ready");
+  await using other = new Member("member", db.url);
+  await other.says("ready");
+
+  frozen.signal("SIGSTOP");
+  const stoppedAt = performance.now();
+  const recovers = await other.says("recovers");
+  const silentFor = performance.now() - stoppedAt;
+  frozen.signal("SIGCONT");
+
+  expect(recovers).toMatchObject({ id, because: "silent" });
+  expect(silentFor).toBeGreaterThan(3_900); // its last renewal may be 2 s old when it freezes
+  expect(silentFor).toBeLessThan(8_500);
+  expect(await frozen.exited).toEqual({ code: 75, signal: null });
+});
+
+test("a frozen process that nobody took over steps down too", { timeout: 30_000 }, async () => {
+  await using db = await testDatabase();
+  await using frozen = new Member("member", db.url);
+  await frozen.says("ready");
+
+  frozen.signal("SIGSTOP");
+  await new Promise((resolve) => setTimeout(resolve, 7_000));
+  frozen.signal("SIGCONT");
+
+  expect(await frozen.exited).toEqual({ code: 75, signal: null });
+  expect(frozen.lines.at(-1)).toEqual({ say: "fenced", because: "stood-still" });
+});
+
+test("a living process whose connections are all cut is not taken over and goes on", { timeout: 30_000 }, async () => {
+  await using db = await testDatabase();
+  await using cut = new Member("member", db.url);
+  const { id } = await cut.says("ready");
+  await db.database.query({ text: "update dure.processes set machine = 'elsewhere' where id = $1" }, [id]);
+  await using other = new Member("member", db.url);
+  await other.says("ready");
+  const renewed = async (): Promise<Date> => (await db.database.query<{ renewed_at: Date }>({ text: "select renewed_at from dure.processes where id = $1" }, [id]))[0]!.renewed_at;
+
+  for (let cuts = 0; cuts < 4; cuts++) {
+    const before = await renewed();
+    await db.database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where starts_with(application_name, 'dure:' || $1)" }, [id]);
+    await expect.poll(async () => (await renewed()) > before, { timeout: 5_000, interval: 50 }).toBe(true);
+  }
+
+  expect(other.lines.filter((line) => line.say === "recovers")).toEqual([]);
+  expect(cut.lines.filter((line) => line.say === "fenced")).toEqual([]);
+});
+
+test("another process finishes a recovery whose taker died in the middle", async () => {
+  await using db = await testDatabase();
+  await using first = new Member("member", db.url);
+  const { id } = await first.says("ready");
+  await first.kill();
+  await using stuck = new Member("stuck", db.url);
+  await stuck.says("recovers", (line) => line["id"] === id);
+  await stuck.kill();
+
+  await using third = new Member("member", db.url);
+
+  await third.says("recovers", (line) => line["id"] === id);
+  await expect
+    .poll(() => db.database.query({ text: "select from dure.processes where recovered_at is null and ended_at is not null" }), { timeout: 5_000 })
+    .toEqual([]);
+});
+
+test("recoverers run in order, each until it has succeeded, and once per death", async () => {
+  await using db = await testDatabase();
+  await using first = new Member("member", db.url);
+  await first.says("ready");
+  await first.kill();
+  await using us = await joinTeam(db.url);
+  await using takeover = new Takeover(us);
+  const calls: string[] = [];
+  takeover.onDead("flaky", async () => {
+    calls.push("flaky");
+    if (calls.length < 3) throw new Error("not yet");
+  });
+  takeover.onDead("second", async () => void calls.push("second"));
+
+  await takeover.start();
+
+  await expect.poll(() => db.database.query({ text: "select from dure.processes where recovered_at is not null" }), { timeout: 5_000 }).toHaveLength(1);
+  expect(calls).toEqual(["flaky", "flaky", "flaky", "second"]);
+});
+
+test("a process that was taken over may not write and learns it from its next guarded write", async () => {
+  await using db = await testDatabase();
+  const onFenced = vi.fn();
+  await using us = await joinTeam(db.url, { onFenced });
+  await us.database.transaction((tx) => us.lease.guard(tx));
+  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp() where id = $1" }, [us.id]);
+
+  await expect(us.database.transaction((tx) => us.lease.guard(tx))).rejects.toMatchObject({ code: "FENCED" });
+
+  expect(us.lease.signal.aborted).toBe(true);
+  expect(onFenced).toHaveBeenCalledOnce();
+});
+
+test("a process must connect under its own name", async () => {
+  await using db = await testDatabase();
+
+  const join = () => new ProcessLease({ database: db.database, id: "process_other", appVersion: "test", logger: silentLogger });
+
+  expect(join).toThrow(expect.objectContaining({ code: "PROCESS_NAME_MISMATCH" }));
+});
+
+test("a process that is seen running here, or that was without connections only once, is not dead", () => {
+  const alive = { silent: false, disconnected: false, disconnectedBefore: false, here: "elsewhere" } as const;
+
+  expect(decideDeath(alive)).toBe("alive");
+  expect(decideDeath({ ...alive, silent: true, here: "running" })).toBe("silent");
+  expect(decideDeath({ ...alive, here: "gone" })).toBe("gone");
+  expect(decideDeath({ ...alive, disconnected: true, disconnectedBefore: true, here: "running" })).toBe("alive");
+  expect(decideDeath({ ...alive, disconnected: true })).toBe("look-again");
+  expect(decideDeath({ ...alive, disconnected: true, disconnectedBefore: true })).toBe("gone");
+});
+
+test("a process doubts itself after six seconds by its own clock", () => {
+  expect(decideLease({ now: 6_000, lastTick: 5_750, renewedAt: 0 })).toBe("go-on");
+  expect(decideLease({ now: 6_001, lastTick: 5_750, renewedAt: 0 })).toBe("suspended");
+  expect(decideLease({ now: 10_000, lastTick: 3_900, renewedAt: 3_800 })).toBe("stood-still");
+});

@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { systemClock } from "../kernel/clock.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { Database } from "./database.ts";
+import { EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+import { migrate } from "./migrate.ts";
+import { MIGRATIONS } from "./migrations/index.ts";
+
+/** A database of its own for one test: empty, migrated, dropped at the end of the block. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly database: Database;
+  /** For child processes and for a second `Database.open`. */
+  readonly url: string;
+}
+
+export interface TestDatabaseOptions {
+  /** Default true; false leaves the database without schema `dure`. */
+  readonly migrated?: boolean;
+  readonly applicationName?: string;
+  readonly max?: number;
+}
+
+/**
+ * `await using db = await testDatabase()`. All tests of a machine share one embedded server under the temporary folder
+ * (without fsync), or the server that DURE_TEST_DATABASE_URL names, whose user must be allowed to create databases.
+ */
+export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const { url, drop } = await createDatabase();
+  const { applicationName = "dure:test", max } = options;
+  const database = await Database.open({ url, applicationName, logger: silentLogger, clock: systemClock, ...(max ? { max } : {}) });
+  if (options.migrated ?? true) await migrate(database, MIGRATIONS, { logger: silentLogger });
+  return {
+    database,
+    url,
+    async [Symbol.asyncDispose]() {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+/** Only the address of a fresh, empty, unmigrated database, for processes that do the rest themselves. */
+export async function testDatabaseUrl(): Promise<{ readonly url: string } & AsyncDisposable> {
+  const { url, drop } = await createDatabase();
+  return { url, [Symbol.asyncDispose]: drop };
+}
+
+/** Stops the shared server unless another process uses it; for the end of a whole test run. */
+export async function stopTestServer(): Promise<void> {
+  const server = shared ?? startShared();
+  shared = undefined;
+  await (await server).stop();
+}
+
+let shared: Promise<EmbeddedPostgres> | undefined;
+
+async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const serverUrl = process.env["DURE_TEST_DATABASE_URL"] ?? (await (shared ??= startShared())).url;
+  const name = `dure_test_${randomBytes(8).toString("hex")}`;
+  await administer(serverUrl, `create database ${name} strategy wal_log`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => administer(serverUrl, `drop database if exists ${name} with (force)`) };
+}
+
+function startShared(): Promise<EmbeddedPostgres> {
+  const home = join(tmpdir(), `dure-test-pg-${userInfo().uid}`);
+  return EmbeddedPostgres.start({ home, logger: silentLogger, durable: false });
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { newId } from "../kernel/ids.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { Database } from "./database.ts";
+import { Notifications } from "./notify.ts";
+import { applicationName, ProcessLease, type ProcessLeaseOptions } from "./processes.ts";
+
+/** A member of the team within this process: database, notifications and a held lease. */
+export async function joinTeam(url: string, options: Partial<ProcessLeaseOptions> = {}) {
+  const id = newId("process");
+  const database = await Database.open({ url, applicationName: applicationName(id), logger: silentLogger, max: 6 });
+  const notifications = new Notifications({ database, logger: silentLogger });
+  await notifications.start();
+  const lease = new ProcessLease({ database, id, appVersion: "test", logger: silentLogger, notifications, ...options });
+  await lease.start();
+  return {
+    id,
+    database,
+    notifications,
+    lease,
+    logger: silentLogger,
+    async [Symbol.asyncDispose]() {
+      await lease.stop();
+      await notifications.stop();
+      await database.close();
+    },
+  };
+}
+
+/** One line that a child process wrote: a JSON object with a `say`. */
+export type Line = { readonly say: string; readonly [key: string]: unknown };
+
+/** A real process that runs `test-member-process.ts` in one of its roles. Killed at the end of the block. */
+export class Member implements AsyncDisposable {
+  readonly lines: Line[] = [];
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  readonly #child: ChildProcess;
+  readonly #waiting = new Set<() => void>();
+  #errors = "";
+
+  constructor(role: string, url: string, ...rest: string[]) {
+    const program = fileURLToPath(new URL("./test-member-process.ts", import.meta.url));
+    this.#child = spawn(process.execPath, ["--conditions=dure-source", "--no-warnings", program, role, url, ...rest], { stdio: ["pipe", "pipe", "pipe"] });
+    this.#child.stderr!.on("data", (chunk: Buffer) => (this.#errors += chunk.toString()));
+    createInterface({ input: this.#child.stdout! }).on("line", (line) => {
+      if (!line.startsWith("{")) return;
+      this.lines.push(JSON.parse(line) as Line);
+      for (const wake of this.#waiting) wake();
+    });
+    this.exited = new Promise((resolve) => {
+      this.#child.once("exit", (code, signal) => {
+        resolve({ code, signal });
+        for (const wake of this.#waiting) wake();
+      });
+    });
+  }
+
+  /** The first line that says `say` (and passes `test`); fails after 20 s or when the process ends without it. */
+  async says(say: string, test: (line: Line) => boolean = () => true): Promise<Line> {
+    const deadline = performance.now() + 20_000;
+    for (;;) {
+      const found = this.lines.find((line) => line.say === say && test(line));
+      if (found) return found;
+      if (this.#child.exitCode !== null || performance.now() > deadline) {
+        throw new Error(`the process did not say "${say}" (exit ${this.#child.exitCode}); it said ${JSON.stringify(this.lines)} ${this.#errors}`);
+      }
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, 200);
+        this.#waiting.add(wake);
+      });
+    }
+  }
+
+  tell(word: string): void {
+    this.#child.stdin!.write(`${word}\n`);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.exited;
+  }
+
+  get errors(): string {
+    return this.#errors;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}

@@ -1,0 +1,364 @@
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
+import { ulid } from "../kernel/ids.ts";
+import type { NewPlatformEvent } from "../kernel/platform-events.ts";
+import type { Database } from "./database.ts";
+import type { Notifications } from "./notify.ts";
+import { storable } from "./storable.ts";
+
+/** A line of a turn's journal. `type` is a turn event's for what readers see, `RECORD` for what only recovery reads. */
+export interface JournalRow {
+  readonly seq: number;
+  /** Where in the handler it was made, such as `3` or `3.1.0`. */
+  readonly place: string;
+  readonly type: string;
+  readonly data: unknown;
+}
+
+/** One model call for the books. */
+export interface StoredModelCall {
+  readonly at: number;
+  readonly agent: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly attempt: number;
+  readonly prompt_hash: string;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly estimated: boolean;
+  readonly cost_micro_usd: number | null;
+  readonly latency_ms: number;
+  readonly error: string | null;
+}
+
+export interface NewTurn {
+  readonly turn: string;
+  readonly session: string;
+  readonly tenant: string;
+  readonly service: string;
+  readonly version: string;
+  readonly author: "person" | "system";
+  readonly policy: "queue" | "reject" | "interrupt" | "merge";
+  /** How many may wait behind a running turn. */
+  readonly max_waiting: number;
+  readonly message: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly title: string;
+  readonly locale?: string | undefined;
+  readonly time_zone?: string | undefined;
+  readonly trace_parent?: string | undefined;
+  readonly idempotency?: { readonly caller: string; readonly path: string; readonly key: string; readonly body_hash: string } | undefined;
+  readonly events: readonly NewPlatformEvent[];
+}
+
+/** The session as it stood when the turn was marked as running. */
+export interface HeldSession {
+  readonly state: Readonly<Record<string, unknown>>;
+  readonly memory: Readonly<Record<string, unknown>>;
+  readonly memory_rev: number;
+  readonly locale: string | null;
+  readonly time_zone: string | null;
+}
+
+export type Accepted =
+  | ({ readonly outcome: "accepted"; readonly status: "running"; readonly turn: string; readonly session: string; readonly ordinal: number; readonly now: number; readonly stopped: string | null } & HeldSession)
+  | { readonly outcome: "accepted"; readonly status: "queued" | "done" | "running"; readonly again?: true; readonly turn: string; readonly session: string; readonly stopped?: string | null }
+  | { readonly outcome: "repeated"; readonly status: "queued" | "running" | "done"; readonly turn: string; readonly session: string };
+
+export interface ClaimedTurn extends HeldSession {
+  readonly turn: string;
+  readonly session: string;
+  readonly tenant: string;
+  readonly service: string;
+  readonly version: string;
+  readonly author: "person" | "system";
+  readonly epoch: number;
+  readonly stop: { readonly by: string } | null;
+  readonly trace_parent: string | null;
+  readonly accepted_at: number;
+  readonly messages: readonly { readonly ordinal: number; readonly author: string; readonly text: string; readonly input: Readonly<Record<string, unknown>>; readonly queued: boolean; readonly at: number }[];
+  readonly rows: readonly JournalRow[];
+}
+
+export interface FinishedTurn {
+  readonly turn: string;
+  readonly session: string;
+  readonly epoch: number;
+  /** The turn ends because somebody stopped it. */
+  readonly stopped: boolean;
+  readonly done: unknown;
+  /** The position of `DONE` in the turn's stream; it is kept with the turn, not in the journal. */
+  readonly done_seq: number;
+  readonly rows: readonly JournalRow[];
+  readonly calls: readonly StoredModelCall[];
+  /** Absent: the session's state stays as it is. */
+  readonly state?: unknown;
+  readonly memory?: unknown;
+  readonly completed: readonly { readonly service: string; readonly flow: string; readonly stage: string; readonly data: unknown }[];
+  readonly outbox: readonly { readonly topic: string; readonly ordering: string; readonly key: string; readonly payload: unknown }[];
+  readonly escalations: readonly NewEscalation[];
+  readonly events: readonly NewPlatformEvent[];
+}
+
+export interface NewEscalation {
+  readonly id: string;
+  readonly tenant?: string;
+  readonly type: string;
+  readonly severity: "info" | "warning" | "critical";
+  readonly session?: string;
+  readonly turn?: string;
+  readonly service?: string;
+  /** What it is about; a subject that is open already is not asked twice. */
+  readonly subject: string;
+  readonly question: string;
+  readonly context: Readonly<Record<string, unknown>>;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly expires_ms?: number;
+}
+
+export interface EffectIntent {
+  readonly turn: string;
+  readonly epoch: number;
+  readonly key: string;
+  readonly tool: string;
+  readonly input: unknown;
+  /** The escalation whose yes is used up by this call. */
+  readonly approval?: string;
+  readonly rows: readonly JournalRow[];
+  readonly calls: readonly StoredModelCall[];
+}
+
+export interface EffectRow {
+  readonly status: "intent" | "done" | "failed" | "unknown";
+  readonly attempts: number;
+  readonly result: unknown;
+  readonly error: { readonly code?: string; readonly message: string } | null;
+  readonly input: unknown;
+  /** Milliseconds since the last call left, by the database's clock. */
+  readonly sent_ago_ms: number;
+}
+
+export type IntentAnswer =
+  | { readonly outcome: "new" }
+  | ({ readonly outcome: "known" } & EffectRow)
+  | { readonly outcome: "stop" }
+  /** The yes that was named has been used by another call. */
+  | { readonly outcome: "approval_used" };
+
+export type EffectStatus = EffectRow["status"];
+
+/** Thrown where a write was refused because another process holds the turn now. */
+export class FencedError extends DureError {
+  constructor(turn: string) {
+    super("TURN_FENCED", `The turn ${turn} is held by another process.`, {
+      class: "conflict",
+      hint: "Nothing was written; the other process ends the turn.",
+    });
+  }
+}
+
+/** Refusals of `dure.accept_turn`, by SQLSTATE. */
+const REFUSALS = {
+  DU404: () => new DureError("SESSION_UNKNOWN", "There is no such session.", { class: "not-found", hint: "Check the session id." }),
+  DU409: (session: string) =>
+    new DureError("SESSION_BUSY", `The session ${session} is answering another message.`, { class: "conflict", hint: "Wait for its DONE, or stop that turn." }),
+  DU422: () =>
+    new DureError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another message.", { class: "input", hint: "Use a new key for a new message; keys hold 24 hours." }),
+  DU429: (session: string) =>
+    new DureError("SESSION_QUEUE_FULL", `Too many messages wait in the session ${session}.`, { class: "limit", hint: "Wait for some answers first." }),
+} as const satisfies Record<string, (session: string) => DureError>;
+
+const RETRY_FIRST_MS = 25;
+const RETRY_MOST_MS = 500;
+
+/**
+ * The statements of a turn's life: accept, journal, finish, and what stands between. Each is one statement and safe to
+ * repeat, so a lost answer is asked for again until it comes or `signal` (the process's lease) says that it is over.
+ */
+export class TurnStore {
+  readonly #database: Database;
+  readonly #notifications: Notifications;
+  readonly #clock: Clock;
+  readonly #holder: string;
+
+  constructor(options: { database: Database; notifications: Notifications; clock: Clock; holder: string }) {
+    this.#database = options.database;
+    this.#notifications = options.notifications;
+    this.#clock = options.clock;
+    this.#holder = options.holder;
+  }
+
+  /** Throws the refusals of `accept_turn`; a repeated call after a lost answer gives the same turn. */
+  async accept(turn: NewTurn, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Accepted> {
+    const { idempotency, ...rest } = turn;
+    const parameters = { ...rest, ...idempotency, holder: this.#holder };
+    try {
+      const accepted = await this.#surely<Accepted>(
+        (again) => ({ name: "accept_turn", text: "select dure.accept_turn($1) as value", values: [storable({ ...parameters, again })] }),
+        signal,
+      );
+      this.#notifications.publish("events");
+      if (accepted.outcome === "accepted" && "stopped" in accepted && accepted.stopped) this.#notifications.publish("stops");
+      return accepted;
+    } catch (error) {
+      const refusal = REFUSALS[codeOf(error) as keyof typeof REFUSALS];
+      throw refusal ? refusal(turn.session) : error;
+    }
+  }
+
+  /** Turns that run and that nobody works on: released ones, and own ones that this process does not know. At most `limit`. */
+  async unattended(known: readonly string[], limit: number): Promise<readonly string[]> {
+    const rows = await this.#database.query<{ id: string }>(
+      {
+        name: "unattended_turns",
+        text: `select id from dure.turns where status = 'running' and (holder is null
+          or (holder = $1 and held_at < clock_timestamp() - interval '1 second' and not (id = any($2)))) order by held_at limit $3`,
+      },
+      [this.#holder, known, limit],
+    );
+    return rows.map((row) => row.id);
+  }
+
+  async claim(turn: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<ClaimedTurn | null> {
+    return this.#surely<ClaimedTurn | null>(
+      () => ({ name: "claim_turn", text: "select dure.claim_turn($1, $2) as value", values: [turn, this.#holder] }),
+      signal,
+    );
+  }
+
+  /** Throws `FencedError`. Says whether a stop was asked for. */
+  async journal(
+    turn: string,
+    epoch: number,
+    rows: readonly JournalRow[],
+    calls: readonly StoredModelCall[],
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<{ stop: boolean }> {
+    const values = [turn, epoch, storable(rows), storable(calls)];
+    const answer = await this.#surely<string>(() => ({ name: "journal_turn", text: "select dure.journal_turn($1, $2, $3, $4) as value", values }), signal);
+    if (answer === "fenced") throw new FencedError(turn);
+    this.#notifications.publish("turns");
+    return { stop: answer === "stop" };
+  }
+
+  /** Throws `FencedError`. `stop`: somebody asked for the end before; nothing was written. */
+  async finish(turn: FinishedTurn, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<{ outcome: "done" | "repeated" | "stop"; next: string | null }> {
+    const values = [storable({ ...turn, holder: this.#holder })];
+    const answer = await this.#surely<{ outcome: "done" | "repeated" | "stop" | "fenced"; next?: string | null }>(
+      () => ({ name: "finish_turn", text: "select dure.finish_turn($1) as value", values }),
+      signal,
+    );
+    if (answer.outcome === "fenced") throw new FencedError(turn.turn);
+    if (answer.outcome !== "stop") {
+      this.#notifications.publish("turns");
+      this.#notifications.publish("events");
+      if (turn.outbox.length > 0) this.#notifications.publish("outbox");
+    }
+    return { outcome: answer.outcome, next: answer.next ?? null };
+  }
+
+  async stop(turn: string, tenant: string, by: string): Promise<"stopping" | "finished" | null> {
+    const answer = await this.#surely<"stopping" | "finished" | null>(() => ({
+      name: "stop_turn",
+      text: "select dure.stop_turn($1, $2, $3) as value",
+      values: [turn, tenant, by],
+    }));
+    if (answer === "stopping") this.#notifications.publish("stops");
+    return answer;
+  }
+
+  /** Which of these turns somebody asked to stop, and which are no longer this process's. */
+  async interrupted(turns: readonly string[]): Promise<readonly { id: string; stop: boolean; held: boolean; epoch: number }[]> {
+    return this.#database.query(
+      {
+        name: "interrupted_turns",
+        text: "select id, stop is not null as stop, coalesce(holder = $2, false) as held, epoch from dure.turns where id = any($1) and (stop is not null or holder is distinct from $2)",
+      },
+      [turns, this.#holder],
+    );
+  }
+
+  /** Gives up the turns of a dead process: its later writes are refused, anybody may claim them. */
+  async release(holder: string): Promise<number> {
+    const [row] = await this.#database.query<{ value: number }>({ name: "release_turns", text: "select dure.release_turns($1) as value" }, [holder]);
+    this.#notifications.publish("turns");
+    return row?.value ?? 0;
+  }
+
+  /** Throws `FencedError`. */
+  async effectIntent(intent: EffectIntent, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<IntentAnswer> {
+    // The nonce tells an intent of this very call, whose answer was lost, from one of an earlier life that may have been sent.
+    const values = [storable({ ...intent, nonce: ulid() })];
+    const answer = await this.#surely<IntentAnswer | { readonly outcome: "fenced" }>(
+      () => ({ name: "effect_intent", text: "select dure.effect_intent($1) as value", values }),
+      signal,
+    );
+    if (answer.outcome === "fenced") throw new FencedError(intent.turn);
+    return answer;
+  }
+
+  /** Throws `FencedError`. */
+  async effectSettle(
+    turn: string,
+    epoch: number,
+    key: string,
+    status: EffectStatus,
+    outcome: { result?: unknown; error?: unknown },
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    const values = [turn, epoch, key, status, outcome.result === undefined ? null : storable(outcome.result), outcome.error === undefined ? null : storable(outcome.error)];
+    const ours = await this.#surely<boolean>(() => ({ name: "effect_settle", text: "select dure.effect_settle($1, $2, $3, $4, $5, $6) as value", values }), signal);
+    if (!ours) throw new FencedError(turn);
+  }
+
+  /** Stored events after `after` and whether the turn is done; null when there is no such turn. */
+  async read(turn: string, after: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<{ status: "queued" | "running" | "done"; rows: readonly (JournalRow & { at: number })[] } | null> {
+    const rows = await this.#database.query<{ status: "queued" | "running" | "done"; seq: number | null; place: string; type: string; data: unknown; at: number }>(
+      {
+        name: "read_turn",
+        text: `select t.status, e.seq, e.place, e.type, e.data, extract(epoch from e.at)::float8 * 1000 as at
+          from dure.turns t left join lateral (
+            select seq, place, type, data, at from dure.turn_events where turn_id = t.id and seq > $2 and type <> 'RECORD'
+            union all
+            select t.done_seq, '', 'DONE', t.done, t.finished_at where t.done_seq > $2
+          ) e on true
+          where t.id = $1 order by e.seq`,
+      },
+      [turn, after],
+    );
+    const first = rows[0];
+    if (!first) return null;
+    return { status: first.status, rows: first.seq === null ? [] : (rows as (JournalRow & { at: number })[]) };
+  }
+
+  /** Writes the folded memory if nobody talked meanwhile. */
+  async fold(session: string, memoryRev: number, memory: unknown): Promise<boolean> {
+    const rows = await this.#database.query(
+      {
+        name: "fold_memory",
+        text: "update dure.sessions set memory = $3, memory_rev = memory_rev + 1 where id = $1 and memory_rev = $2 and running_turn is null returning id",
+      },
+      [session, memoryRev, storable(memory)],
+    );
+    return rows.length === 1;
+  }
+
+  /** Repeats a statement that is safe to repeat while the database cannot be reached; `again` says that an answer was lost. */
+  async #surely<Value>(
+    statement: (again: boolean) => { name: string; text: string; values: readonly unknown[] },
+    signal?: AbortSignal,
+  ): Promise<Value> {
+    for (let wait = RETRY_FIRST_MS, again = false; ; wait = Math.min(wait * 2, RETRY_MOST_MS), again = true) {
+      signal?.throwIfAborted();
+      const { values, ...text } = statement(again);
+      try {
+        const [row] = await this.#database.query<{ value: Value }>(text, values);
+        return row!.value;
+      } catch (error) {
+        if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
+        if (!signal) throw error;
+        await this.#clock.sleep(wait, { signal });
+      }
+    }
+  }
+}

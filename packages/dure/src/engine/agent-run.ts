@@ -1,0 +1,477 @@
+import { z } from "zod";
+import type { Clock } from "../kernel/clock.ts";
+import { withTimeout } from "../kernel/clock.ts";
+import { codeOf, DureError, isAbort, messageOf, type ErrorClass } from "../kernel/errors.ts";
+import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
+import type { TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
+import { runAttempts } from "../models/attempts.ts";
+import type { Llm } from "../models/card.ts";
+import { formatError } from "../models/failures.ts";
+import { parseModelJson, PartialJsonText } from "../models/json.ts";
+import type { ModelAnswer, ModelCall, ModelCallRecord, ModelMessage, ModelRequest, ToolCall, ToolSpec } from "../models/model.ts";
+import { AgentResult, type Agent } from "./agent.ts";
+import { buildMessages, type AgentContext } from "./agent-context.ts";
+import type { OnceCall } from "./effects.ts";
+import type { TurnJournal } from "./journal.ts";
+import type { Memory } from "./memory.ts";
+import { Places } from "./places.ts";
+import type { AnyTool } from "./tool.ts";
+import type { AgentCallOptions, AgentOutcome, EffectOutcome, TurnFacts } from "./turn-context.ts";
+
+/** What running an agent needs from its turn. */
+export interface AgentRunEnvironment {
+  readonly facts: TurnFacts;
+  readonly journal: TurnJournal;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  readonly state: () => JsonObject;
+  /** Aborts on a stop and when the turn is lost. */
+  readonly signal: AbortSignal;
+  readonly defaultLlm: Llm;
+  resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
+  /** Throws `BUDGET_EXCEEDED`; called before each model call. */
+  reserve(agent: Agent, request: ModelRequest, model: ModelCall): Promise<void>;
+  noteCall(agent: string, record: ModelCallRecord): void;
+  noteAgent(trace: TraceAgent): void;
+  once(call: OnceCall): Promise<EffectOutcome<unknown>>;
+  /** The yes for exactly these arguments, or a turn that ends by asking for it. */
+  approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
+}
+
+/** What is recorded for an agent that ended. */
+type AgentRecord =
+  | { readonly outcome: AgentOutcome; readonly trace: TraceAgent; readonly events: readonly TurnEvent[] }
+  | { readonly error: StoredError; readonly trace: TraceAgent; readonly events: readonly TurnEvent[] };
+
+interface StoredError {
+  readonly code: string;
+  readonly message: string;
+  readonly class: ErrorClass;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * One agent in one turn: `AGENT_START`, its work with journaled model and tool calls, `LLM_DONE`, `AGENT_DONE`.
+ * What an earlier life finished is given back; what it had begun is begun again with `restart: true`.
+ */
+export class AgentRun {
+  readonly #environment: AgentRunEnvironment;
+  readonly #agent: Agent;
+  readonly #key: string;
+  readonly #label: string;
+  readonly #options: AgentCallOptions;
+  readonly #emit: (event: TurnEvent) => void;
+  readonly #places: Places;
+  readonly #shown: boolean;
+  #retries = 0;
+  #tokensIn = 0;
+  #tokensOut = 0;
+
+  constructor(options: {
+    environment: AgentRunEnvironment;
+    agent: Agent;
+    key: string;
+    label: string;
+    call: AgentCallOptions;
+    path: string;
+    /** Gets the events of this run in order; the caller stores them. */
+    emit: (event: TurnEvent) => void;
+  }) {
+    this.#environment = options.environment;
+    this.#agent = options.agent;
+    this.#key = options.key;
+    this.#label = options.label;
+    this.#options = options.call;
+    this.#emit = options.emit;
+    this.#places = Places.inside(options.path);
+    this.#shown = options.call.show ?? true;
+    this.#path = options.path;
+  }
+  readonly #path: string;
+
+  async run(): Promise<AgentOutcome> {
+    const { journal, clock, signal } = this.#environment;
+    const name = `agent:${this.#key}`;
+    const past = journal.past(this.#path, name);
+    if (past?.record) return this.#fromPast(past.record.value as AgentRecord, past.events);
+
+    const attempt = 1 + (past?.events.filter((event) => event.type === "AGENT_START").length ?? 0);
+    const start = { agent: this.#key, label: this.#label };
+    this.#emit({ type: "AGENT_START", data: attempt > 1 ? { ...start, attempt, restart: true } : start });
+    const startedAt = clock.monotonic();
+    let outcome: AgentOutcome | undefined;
+    let failure: unknown;
+    try {
+      outcome = await this.#work();
+    } catch (error) {
+      if (signal.aborted || isControl(error)) throw error;
+      failure = error;
+    }
+    const elapsedMs = Math.round(clock.monotonic() - startedAt);
+    const trace: TraceAgent = {
+      agent: this.#key,
+      elapsedMs,
+      success: outcome !== undefined,
+      retries: this.#retries,
+      error: outcome ? null : (codeOf(failure) ?? "INTERNAL"),
+      tokensIn: this.#tokensIn,
+      tokensOut: this.#tokensOut,
+    };
+    const done: TurnEvent = {
+      type: "AGENT_DONE",
+      data: {
+        agent: this.#key,
+        label: this.#label,
+        success: outcome !== undefined,
+        ...(outcome && { result: outcome.result }),
+        ...(!outcome && { error: codeOf(failure) ?? "INTERNAL" }),
+        retryCount: this.#retries,
+        elapsedMs,
+      },
+    };
+    const said: TurnEvent[] = outcome && this.#shown ? [{ type: "LLM_DONE", data: llmDone(outcome) }] : [];
+    const events = [...said, done];
+    const record: AgentRecord = outcome ? { outcome, trace, events } : { error: storedError(failure), trace, events };
+    journal.record(this.#path, name, record);
+    this.#environment.noteAgent(trace);
+    for (const event of events) this.#emit(event);
+    if (outcome) return outcome;
+    throw failure;
+  }
+
+  /** The recorded end; events that were recorded but never stored are sent now. */
+  #fromPast(record: AgentRecord, stored: readonly TurnEvent[]): AgentOutcome {
+    const types = new Set(stored.map((event) => event.type));
+    for (const event of record.events) if (!types.has(event.type)) this.#emit(event);
+    this.#environment.noteAgent(record.trace);
+    if ("outcome" in record) return record.outcome;
+    throw revive(record.error);
+  }
+
+  async #work(): Promise<AgentOutcome> {
+    const agent = this.#agent;
+    if (agent.stream) return this.#streamCustom(agent.stream);
+    if (agent.run) return outcomeOf(await agent.run(this.#context()));
+    try {
+      return await this.#converse();
+    } catch (error) {
+      if (agent.fallbackMessage === undefined || codeOf(error) !== "MODEL_FORMAT") throw error;
+      const data = { message: agent.fallbackMessage };
+      return { text: agent.fallbackMessage, data, result: AgentResult.partial(data, "no readable answer") };
+    }
+  }
+
+  async #streamCustom(stream: NonNullable<Agent["stream"]>): Promise<AgentOutcome> {
+    const texts = stream(this.#context());
+    let text = "";
+    for (;;) {
+      const next = await texts.next();
+      if (next.done) {
+        const outcome = outcomeOf(next.value);
+        return outcome.text === "" ? { ...outcome, text } : outcome;
+      }
+      text += next.value;
+      if (this.#shown) this.#emit({ type: "LLM_TOKEN", data: next.value });
+    }
+  }
+
+  /** Model, tools, model … until the model answers in words. */
+  async #converse(): Promise<AgentOutcome> {
+    const agent = this.#agent;
+    const prompt = await this.#messages();
+    const messages = [...prompt.messages];
+    const specs = Object.entries(agent.tools).map(([name, tool]): ToolSpec => toolSpec(name, tool));
+    const output = agent.schema ? { schema: z.toJSONSchema(agent.schema, { io: "input" }) as JsonObject } : undefined;
+    const texts: string[] = [];
+    await this.#approved(messages);
+    for (let round = 0; ; round++) {
+      const last = round >= agent.card.policy.maxToolRounds;
+      const request: ModelRequest = {
+        system: prompt.system,
+        messages,
+        ...(specs.length > 0 && { tools: specs, ...(last && { toolChoice: "none" as const }) }),
+        ...(output && { output }),
+      };
+      const { answer, data } = await this.#ask(request, texts.length > 0);
+      if (answer.toolCalls.length === 0 || last) {
+        if (agent.schema) {
+          const message = isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
+          return { text: message, data, result: AgentResult.success(data) };
+        }
+        texts.push(answer.text);
+        const text = texts.filter(Boolean).join("\n");
+        return { text, data: { message: text }, result: AgentResult.success({ message: text }) };
+      }
+      if (answer.text !== "" && !agent.schema) texts.push(answer.text);
+      messages.push({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls });
+      for (const call of answer.toolCalls) messages.push(await this.#answerTool(call));
+    }
+  }
+
+  /** One model call under the card's policy: attempts, each journaled, output checked. */
+  async #ask(request: ModelRequest, continues: boolean): Promise<{ answer: ModelAnswer; data: unknown }> {
+    const { journal, clock, signal, defaultLlm } = this.#environment;
+    const agent = this.#agent;
+    let complaint: string | undefined;
+    const plan = { llm: agent.card.llm ?? defaultLlm, policy: agent.card.policy };
+    const { value } = await runAttempts(
+      plan,
+      async (attempt) => {
+        const path = this.#places.next();
+        const name = `model:${this.#key}`;
+        const past = journal.past(path, name)?.record?.value as { answer: ModelAnswer } | { error: StoredError } | undefined;
+        if (past && "error" in past) throw revive(past.error);
+        let answer = past?.answer;
+        if (!answer) {
+          const asked: ModelRequest = complaint === undefined ? request : { ...request, messages: [...request.messages, { role: "user", text: complaint }] };
+          const model = this.#environment.resolve(attempt.llm);
+          await journal.flushResults();
+          await this.#environment.reserve(agent, asked, model);
+          const show = this.#shower(attempt.firstTokenSeen, continues);
+          try {
+            answer = await model.stream(asked, {
+              signal: attempt.signal,
+              attempt: attempt.attempt,
+              ...(show && { onText: show }),
+              labels: { turn: this.#environment.facts.turnId, session: this.#environment.facts.session, agent: this.#key },
+              onRecord: (record) => this.#environment.noteCall(this.#key, record),
+            });
+          } catch (error) {
+            if (!signal.aborted && !isAbort(error)) journal.record(path, name, { error: storedError(error) });
+            throw error;
+          }
+          journal.record(path, name, { answer });
+        }
+        this.#tokensIn += answer.usage.tokensIn;
+        this.#tokensOut += answer.usage.tokensOut;
+        if (!agent.schema || answer.toolCalls.length > 0) return { answer, data: undefined };
+        const checked = this.#check(answer.text);
+        if ("complaint" in checked) {
+          complaint = checked.complaint;
+          throw formatError(`${this.#key}: ${checked.complaint}`);
+        }
+        return { answer, data: checked.data };
+      },
+      {
+        clock,
+        signal,
+        onRetry: ({ attempt }) => {
+          this.#retries += 1;
+          this.#emit({ type: "AGENT_START", data: { agent: this.#key, label: this.#label, attempt: attempt + 1 } });
+        },
+      },
+    );
+    return value;
+  }
+
+  /** Shows text as it comes: all of it for chat, the growing `message` for JSON. */
+  #shower(firstTokenSeen: () => void, continues: boolean): ((delta: string) => void) | undefined {
+    if (!this.#shown) return undefined;
+    const partial = this.#agent.schema ? new PartialJsonText("message") : undefined;
+    let first = true;
+    return (delta) => {
+      const text = partial ? partial.push(delta) : delta;
+      if (text === "") return;
+      if (first) {
+        firstTokenSeen();
+        if (continues && !partial) this.#emit({ type: "LLM_TOKEN", data: "\n" });
+      }
+      first = false;
+      this.#emit({ type: "LLM_TOKEN", data: text });
+    };
+  }
+
+  /** By schema, then by validator. Members that begin with an underscore survive. */
+  #check(text: string): { data: unknown } | { complaint: string } {
+    const { schema, validate } = this.#agent;
+    let raw: Json;
+    try {
+      raw = parseModelJson(text);
+    } catch (error) {
+      return { complaint: `The answer is not readable JSON (${messageOf(error)}). Answer with one JSON object only.` };
+    }
+    const parsed = schema!.safeParse(raw);
+    if (!parsed.success) {
+      const issues = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join(".") || "answer"}: ${issue.message}`);
+      return { complaint: `The answer does not fit: ${issues.join("; ")}. Answer again in the asked-for shape.` };
+    }
+    const data = keepUnderscored(raw, parsed.data);
+    const objection = validate?.(data);
+    return objection === undefined ? { data } : { complaint: objection };
+  }
+
+  /** A tool's result as the model reads it. Errors are told to the model; it may do better. */
+  async #answerTool(call: ToolCall): Promise<ModelMessage> {
+    const tell = (result: Json, isError = false): ModelMessage => ({ role: "tool", callId: call.id, name: call.name, result, ...(isError && { isError }) });
+    const tool = this.#agent.tools[call.name];
+    if (!tool) return tell(`There is no tool "${call.name}". Tools: ${Object.keys(this.#agent.tools).join(", ") || "none"}.`, true);
+    if (call.invalidArgs !== undefined) return tell("The arguments are no JSON. Call the tool again with a JSON object.", true);
+    const parsed = tool.inputSchema.safeParse(call.args);
+    if (!parsed.success) {
+      const issues = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`);
+      return tell(`The arguments do not fit: ${issues.join("; ")}.`, true);
+    }
+    const outcome = await this.#callTool(call.name, tool, parsed.data);
+    return outcome.status === "done" ? tell((outcome.result ?? null) as Json) : tell(`${outcome.error.code}: ${outcome.error.message}`, true);
+  }
+
+  async #callTool(name: string, tool: AnyTool, input: unknown, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
+    const { journal, facts, signal } = this.#environment;
+    const path = this.#places.next();
+    const stepName = `tool:${name}`;
+    const past = journal.past(path, stepName);
+    if (past?.record) return past.record.value as EffectOutcome<unknown>;
+
+    const context = { session: facts.session, turn: facts.turnId, agent: this.#key };
+    const key = approved ? `${facts.session}/approval/${approved.id}` : `${facts.session}/${facts.turnId}/${path}`;
+    let outcome: EffectOutcome<unknown>;
+    if (tool.effect === "once") {
+      const needed = approved ?? (tool.approval && (tool.approval.when?.(input) ?? true) ? await this.#environment.approvalFor(name, tool, input) : undefined);
+      outcome = await this.#environment.once({ tool, name, input, key: needed ? `${facts.session}/approval/${needed.id}` : key, context, approval: needed?.id });
+    } else {
+      if (tool.approval && !approved && (tool.approval.when?.(input) ?? true)) await this.#environment.approvalFor(name, tool, input);
+      await journal.flushResults();
+      outcome = await this.#callPlain(name, tool, input, { ...context, key, attempt: 1 });
+    }
+    signal.throwIfAborted();
+    journal.record(path, stepName, outcome);
+    return outcome;
+  }
+
+  async #callPlain(name: string, tool: AnyTool, input: unknown, context: { key: string; attempt: number; session: string; turn: string; agent: string }): Promise<EffectOutcome<unknown>> {
+    const { clock, signal } = this.#environment;
+    try {
+      const result = await withTimeout(
+        clock,
+        tool.timeoutMs,
+        () => new DureError("TOOL_TIMEOUT", `${name} did not answer within ${tool.timeoutMs} ms.`, { class: "unavailable" }),
+        async (callSignal) => tool.execute(input, { ...context, signal: callSignal }, { signal: callSignal }),
+        { signal },
+      );
+      return { status: "done", result: (result ?? null) as unknown };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { status: "failed", error: { code: codeOf(error) ?? "TOOL_FAILED", message: messageOf(error) } };
+    }
+  }
+
+  /** A yes from the inbox started this turn: the call that it allows is made first, with exactly its arguments. */
+  async #approved(messages: ModelMessage[]): Promise<void> {
+    const { escalation } = this.#environment.facts;
+    if (escalation?.type !== "decision") return;
+    const { tool: name, input } = escalation.context as { tool?: unknown; input?: Json };
+    const tool = typeof name === "string" ? this.#agent.tools[name] : undefined;
+    if (!tool || typeof name !== "string") return;
+    const callId = `approved-${escalation.id}`;
+    messages.push({ role: "assistant", text: "", toolCalls: [{ id: callId, name, args: input ?? {} }] });
+    if (escalation.answer !== "approve") {
+      messages.push({ role: "tool", callId, name, result: "A person refused this call.", isError: true });
+      return;
+    }
+    const outcome = await this.#callTool(name, tool, input, { id: escalation.id });
+    messages.push(
+      outcome.status === "done"
+        ? { role: "tool", callId, name, result: (outcome.result ?? null) as Json }
+        : { role: "tool", callId, name, result: `${outcome.error.code}: ${outcome.error.message}`, isError: true },
+    );
+  }
+
+  async #messages(contextBlock = this.#options.context, lastNTurns = this.#options.lastTurns): Promise<{ system: string; messages: ModelMessage[] }> {
+    const { facts, memory } = this.#environment;
+    const message = this.#options.input ?? facts.message;
+    const passages = this.#agent.retriever ? await this.#passages(message) : undefined;
+    return buildMessages({ agent: this.#agent, message, memory, contextBlock, passages, lastNTurns });
+  }
+
+  async #passages(query: string): Promise<readonly string[]> {
+    const passages = await this.#step("retrieve", (signal) => this.#agent.retriever!.search(query, { signal }));
+    return passages.slice(0, PASSAGES_MOST);
+  }
+
+  async #step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+    const { journal, signal } = this.#environment;
+    const path = this.#places.next();
+    const past = journal.past(path, `step:${name}`);
+    if (past?.record) return past.record.value as T;
+    await journal.flushResults();
+    const value = await work(signal);
+    signal.throwIfAborted();
+    journal.record(path, `step:${name}`, value);
+    return value;
+  }
+
+  #context(): AgentContext {
+    const { facts, memory, state, signal } = this.#environment;
+    const agent = this.#agent;
+    const message = this.#options.input ?? facts.message;
+    return {
+      agent: this.#key,
+      session: facts.session,
+      turn: facts.turnId,
+      message,
+      locale: facts.locale,
+      timeZone: facts.timeZone,
+      state: state(),
+      memory,
+      signal,
+      buildMessages: (contextBlock, lastNTurns) => buildMessages({ agent, message, memory, contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
+      model: async (request) => {
+        const prompt = buildMessages({ agent, message, memory, contextBlock: this.#options.context });
+        return (await this.#ask({ ...prompt, ...request }, false)).answer;
+      },
+      tool: async (name, input) => {
+        const tool = agent.tools[name];
+        if (!tool) throw new DureError("TOOL_UNKNOWN", `The agent ${this.#key} has no tool "${name}".`, { class: "input", hint: `Its tools are: ${Object.keys(agent.tools).join(", ") || "none"}.` });
+        const outcome = await this.#callTool(name, tool, tool.inputSchema.parse(input));
+        if (outcome.status === "failed") throw new DureError(outcome.error.code, outcome.error.message);
+        return outcome.result;
+      },
+      step: (name, work) => this.#step(name, work),
+    };
+  }
+}
+
+/** Passages that are used of a retriever's answer. Source: our choice; eight fit any context. */
+const PASSAGES_MOST = 8;
+
+/** Errors that end the turn in their own way and are no failure of the agent. */
+const CONTROL_CODES: ReadonlySet<string> = new Set(["TURN_DIVERGED", "TURN_FENCED", "TURN_STOPPED", "TURN_CLOSED", "APPROVAL_PENDING", "EFFECT_UNKNOWN"]);
+
+function isControl(error: unknown): boolean {
+  return CONTROL_CODES.has(codeOf(error) ?? "");
+}
+
+function llmDone(outcome: AgentOutcome): { message: string; action?: string } {
+  const { data } = outcome;
+  const extra = isObject(data) ? data : {};
+  return { ...extra, message: outcome.text } as { message: string; action?: string };
+}
+
+function outcomeOf(result: AgentResult): AgentOutcome {
+  const data = "data" in result ? result.data : undefined;
+  const message = result.status === "need_info" ? result.message : isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
+  return { text: message, data, result };
+}
+
+function keepUnderscored(raw: unknown, parsed: unknown): unknown {
+  if (!isObject(raw) || !isObject(parsed)) return parsed;
+  const underscored = Object.entries(raw).filter(([key]) => key.startsWith("_"));
+  return underscored.length === 0 ? parsed : { ...Object.fromEntries(underscored), ...parsed };
+}
+
+function toolSpec(name: string, tool: AnyTool): ToolSpec {
+  return { name, description: tool.description, inputSchema: z.toJSONSchema(tool.inputSchema, { io: "input" }) as JsonObject };
+}
+
+function storedError(error: unknown): StoredError {
+  return {
+    code: codeOf(error) ?? "INTERNAL",
+    message: messageOf(error),
+    class: error instanceof DureError ? error.class : "internal",
+    ...(error instanceof DureError && error.details && { details: error.details }),
+  };
+}
+
+function revive(error: StoredError): DureError {
+  return new DureError(error.code, error.message, { class: error.class, ...(error.details && { details: error.details }) });
+}

@@ -1,0 +1,106 @@
+import type { z } from "zod";
+import type { Card, CardInput } from "../models/card.ts";
+import { parseCard } from "../models/card.ts";
+import { DureError } from "../kernel/errors.ts";
+import type { AgentContext } from "./agent-context.ts";
+import type { AnyTool } from "./tool.ts";
+
+/** How an agent ended, short of throwing. Source: docs/spec/conversation §4. */
+export type AgentResult<Data = unknown> =
+  | { readonly status: "success"; readonly data: Data }
+  | { readonly status: "need_info"; readonly missing: readonly string[]; readonly message: string }
+  | { readonly status: "cannot_handle"; readonly reason: string }
+  | { readonly status: "partial"; readonly data: Data; readonly reason: string };
+
+export const AgentResult = {
+  success: <Data>(data: Data): AgentResult<Data> => ({ status: "success", data }),
+  needInfo: (missing: readonly string[], message: string): AgentResult<never> => ({ status: "need_info", missing, message }),
+  cannotHandle: (reason: string): AgentResult<never> => ({ status: "cannot_handle", reason }),
+  partial: <Data>(data: Data, reason: string): AgentResult<Data> => ({ status: "partial", data, reason }),
+};
+
+/** Finds passages for a question; they go into the agent's context block as quoted data. */
+export interface Retriever {
+  /** At most 8 passages are used, in the order given. */
+  search(query: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
+}
+
+/** Checks an agent's parsed output. A string is the complaint: it is sent back to the model as a retryable error. */
+export type Validator = (output: unknown) => string | undefined;
+
+/** Something that answers. Made by `chatAgent`, `conversationalAgent`, `customAgent`; all of them are `defineAgent`. */
+export interface Agent {
+  readonly name: string;
+  readonly kind: "chat" | "conversational" | "custom";
+  readonly prompt: string;
+  readonly card: Card;
+  readonly tools: Readonly<Record<string, AnyTool>>;
+  readonly schema?: z.ZodType;
+  /** Said when no attempt gave readable output; absent: the turn ends with the error's text. */
+  readonly fallbackMessage?: string;
+  readonly validate?: Validator;
+  readonly retriever?: Retriever;
+  /** Custom agents: the whole work, with journaled model and tool calls on the context. */
+  readonly run?: (context: AgentContext) => Promise<AgentResult>;
+  /** Custom agents: yields the text as it comes and returns the result. */
+  readonly stream?: (context: AgentContext) => AsyncGenerator<string, AgentResult>;
+}
+
+export interface AgentOptions {
+  readonly name: string;
+  readonly prompt?: string;
+  readonly card?: CardInput;
+  readonly tools?: Readonly<Record<string, AnyTool>>;
+  readonly validate?: Validator;
+  readonly retriever?: Retriever;
+}
+
+/** Plain text; tokens leave as they come. */
+export function chatAgent(options: AgentOptions): Agent {
+  return defineAgent({ ...options, kind: "chat" });
+}
+
+/**
+ * JSON `{action, message, …}` against a zod schema; `message` is streamed while the JSON is still incomplete.
+ * After the last attempt without readable output the result is `partial` with the `fallbackMessage`, if there is one.
+ */
+export function conversationalAgent(options: AgentOptions & { schema: z.ZodType; fallbackMessage?: string }): Agent {
+  return defineAgent({ ...options, kind: "conversational" });
+}
+
+/** Own code: model and tool calls made through its context are journaled like everybody's. */
+export function customAgent(
+  options: AgentOptions & {
+    schema?: z.ZodType;
+    run?: (context: AgentContext) => Promise<AgentResult>;
+    stream?: (context: AgentContext) => AsyncGenerator<string, AgentResult>;
+  },
+): Agent {
+  return defineAgent({ ...options, kind: "custom" });
+}
+
+export function defineAgent(
+  options: AgentOptions & Partial<Pick<Agent, "kind" | "schema" | "fallbackMessage" | "run" | "stream">>,
+): Agent {
+  const kind = options.kind ?? (options.run || options.stream ? "custom" : options.schema ? "conversational" : "chat");
+  if (!/^[\p{L}\p{N}_-]{1,64}$/u.test(options.name)) {
+    throw new DureError("AGENT_NAME_INVALID", `"${options.name}" cannot be an agent's name.`, {
+      class: "input",
+      hint: "Use 1 to 64 letters, digits, _ or -.",
+    });
+  }
+  if (kind === "custom" && !options.run && !options.stream) {
+    throw new DureError("AGENT_EMPTY", `The custom agent "${options.name}" has neither run nor stream.`, {
+      class: "input",
+      hint: "Give it run(context) or stream(context), or use chatAgent or conversationalAgent.",
+    });
+  }
+  if (kind === "conversational" && !options.schema) {
+    throw new DureError("AGENT_SCHEMA_MISSING", `The conversational agent "${options.name}" has no schema.`, {
+      class: "input",
+      hint: "Give it a zod schema of its answer: z.object({ action: …, message: z.string() }).",
+    });
+  }
+  const { card, tools, prompt, ...rest } = options;
+  return { ...rest, kind, prompt: prompt ?? "", card: parseCard(card ?? {}, `agent ${options.name}`), tools: tools ?? {} };
+}

@@ -1,0 +1,148 @@
+import type { Done, TurnEvent } from "../kernel/turn-events.ts";
+import type { JsonObject } from "../kernel/json.ts";
+
+/** One message of a person for a service. */
+export interface TurnRequest {
+  /** 1–200 characters of `[A-Za-z0-9._:@-]`. Source: docs/spec/conversation §6. */
+  readonly session: string;
+  /** At most 64 KiB of UTF-8; may be empty only when `slots` are given. */
+  readonly message: string;
+  /** Absent means the session's service, else the engine's default. */
+  readonly service?: string | undefined;
+  /** Slots edited on a card: structured, never parsed from a sentence. */
+  readonly slots?: JsonObject | undefined;
+  /** What the pressed button was bound to: `DONE.uiHint.confirmId`. */
+  readonly confirmId?: string | undefined;
+  /** `ko` or `en`; sticks to the session. */
+  readonly locale?: string | undefined;
+  /** IANA name; sticks to the session. */
+  readonly timeZone?: string | undefined;
+}
+
+/** Who asks; what is once per caller is once for this name. */
+export interface Caller {
+  /** Owner of what is created; `""` where no token says otherwise. Another owner's session is not found. */
+  readonly tenant: string;
+  /** Scope of an `Idempotency-Key`: token id or address. */
+  readonly name: string;
+}
+
+export interface AcceptOptions {
+  readonly caller?: Caller | undefined;
+  /** 1–255 characters; holds 24 h per caller and path. The same body gives the same turn, another body throws `IDEMPOTENCY_KEY_REUSED` (422). */
+  readonly key?: string | undefined;
+  /** The path that the key belongs to; default `turn`. */
+  readonly path?: string | undefined;
+}
+
+/** A stored turn, accepted now or (same key) before. */
+export interface AcceptedTurn {
+  readonly turnId: string;
+  readonly sessionId: string;
+  readonly status: "running" | "queued" | "done";
+  /** True when the key was known and this is the earlier turn. */
+  readonly repeated: boolean;
+}
+
+/** What a reader of a turn's stream gets. Only stored events have a `seq`. */
+export interface TurnFrame {
+  readonly seq?: number;
+  readonly event: TurnEvent;
+}
+
+/** An accepted turn that can be read; iterating never starts anything and leaving stops nothing. */
+export interface TurnHandle extends AsyncIterable<TurnEvent> {
+  readonly turnId: Promise<string>;
+  /** Resolves when `DONE` is stored; also for a turn that failed. Rejects only if the turn was never accepted or the reader was aborted. */
+  readonly done: Promise<Done>;
+}
+
+export interface SessionSummary {
+  readonly sessionId: string;
+  readonly service: string;
+  /** The first words of the first message. */
+  readonly title: string;
+  readonly updatedAt: number;
+  readonly runningTurn: string | null;
+}
+
+export interface HistoryEntry {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+  readonly at: number;
+  readonly turnId?: string;
+  readonly author?: "person" | "system";
+  /** The turn was stopped; `content` is what had been shown. */
+  readonly interrupted?: true;
+  /** The whole `DONE` of an assistant's entry. */
+  readonly done?: Done;
+}
+
+export interface SessionDetail extends SessionSummary {
+  readonly locale: string;
+  readonly timeZone: string;
+  /** Of the service that the session is in. */
+  readonly state: JsonObject;
+  readonly stage: string | null;
+  /** The last 100 turns, oldest first. */
+  readonly history: readonly HistoryEntry[];
+  readonly completed: readonly CompletedEntry[];
+}
+
+export interface CompletedEntry {
+  readonly service: string;
+  readonly flow: string;
+  readonly stage: string;
+  readonly turnId: string;
+  readonly at: number;
+  readonly data: unknown;
+}
+
+export interface SessionDebug {
+  readonly state: JsonObject;
+  readonly memory: { readonly rawHistory: readonly { role: string; content: string }[]; readonly summaryText: string };
+  readonly completed: readonly CompletedEntry[];
+}
+
+/** What a page needs to draw a service before the first message. */
+export interface ServiceDescription {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly examples: readonly string[];
+  readonly flows: readonly string[];
+  readonly stages?: { readonly initial: string; readonly terminal: readonly string[]; readonly transitions: readonly (readonly [string, string])[] };
+  readonly slots?: readonly { readonly name: string; readonly label: string; readonly required: boolean; readonly type: string }[];
+  readonly default: boolean;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextCursor: string | null;
+}
+
+/**
+ * Conversations as the server, the CLI and library users see them. Implemented by `Engine`.
+ * Errors are `DureError`s: `SERVICE_UNKNOWN`, `SESSION_UNKNOWN`, `TURN_UNKNOWN` (not-found), `SESSION_BUSY` (conflict, policy
+ * `reject`), `SESSION_QUEUE_FULL` (limit), `IDEMPOTENCY_KEY_REUSED` (input, 422), `TURN_FINISHED` (conflict), `MESSAGE_INVALID`,
+ * `SESSION_INVALID`, `EVENT_POSITION_INVALID` (input), `DATABASE_UNAVAILABLE` (unavailable).
+ */
+export interface Conversations {
+  describe(): readonly ServiceDescription[];
+  /** Stores the message; when this returns, the turn will end, whatever dies. */
+  accept(request: TurnRequest, options?: AcceptOptions): Promise<AcceptedTurn>;
+  /** Accepts and reads in one. */
+  turn(request: TurnRequest, options?: AcceptOptions & { signal?: AbortSignal }): TurnHandle;
+  /** Stored events after `after` (0 = from the start), then live ones, from any process, until `DONE` was given. */
+  read(turnId: string, options: { after?: number; caller?: Caller; signal?: AbortSignal }): AsyncIterable<TurnFrame>;
+  /** `{status, sessionId, lastSeq}` of a turn; throws `TURN_UNKNOWN`. */
+  find(turnId: string, options?: { caller?: Caller }): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
+  /** Resolves when the stop is stored; the turn then ends in `DONE` with `TURN_STOPPED`. Throws `TURN_FINISHED` after `DONE`. */
+  stopTurn(turnId: string, options?: { caller?: Caller }): Promise<void>;
+  sessions(options: { caller?: Caller; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>>;
+  session(id: string, options?: { caller?: Caller }): Promise<SessionDetail>;
+  debug(id: string, options?: { caller?: Caller }): Promise<SessionDebug>;
+  completed(id: string, options?: { caller?: Caller }): Promise<readonly CompletedEntry[]>;
+  /** Removes the session, its memory, turns and completed entries; a running turn is stopped first. */
+  forget(id: string, options?: { caller?: Caller }): Promise<void>;
+}

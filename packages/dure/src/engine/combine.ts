@@ -1,0 +1,115 @@
+import { DureError } from "../kernel/errors.ts";
+import { z } from "zod";
+import { conversationalAgent, type Agent } from "./agent.ts";
+import type { CardInput } from "../models/card.ts";
+import type { RemoteService } from "./remote-service.ts";
+import type { BusyPolicy, Service } from "./service.ts";
+
+/** Chooses the service for a message outside of a flow. */
+export type ServiceRouter =
+  | { readonly kind: "function"; readonly route: (message: string, options: RouteOptions) => string | Promise<string> }
+  /** The agent answers `{service}`; a name that is unknown falls to `default`. */
+  | { readonly kind: "agent"; readonly agent: Agent; readonly default: string };
+
+export interface RouteOptions {
+  readonly services: readonly string[];
+  /** The service that answered last. */
+  readonly current: string | undefined;
+  readonly locale: string;
+  readonly signal: AbortSignal;
+}
+
+/** Several services behind one name, with the interface of one. */
+export interface CombinedService {
+  readonly kind: "combined";
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly version: string;
+  readonly services: ReadonlyMap<string, LeafService>;
+  readonly router: ServiceRouter;
+  readonly sessions?: { readonly busy?: BusyPolicy };
+  /** Whether a person in the middle of a flow asks to leave it. */
+  readonly asksToLeave: (message: string) => boolean;
+}
+
+export type LeafService = Service | RemoteService;
+export type AnyService = LeafService | CombinedService;
+
+/** A person is in one service at a time; in the middle of a flow its messages stay there, unless the person asks to leave. */
+export function combineServices(options: {
+  name?: string;
+  title?: string;
+  description?: string;
+  services: readonly LeafService[];
+  router: ServiceRouter;
+  sessions?: { busy?: BusyPolicy };
+  asksToLeave?: (message: string) => boolean;
+}): CombinedService {
+  const services = new Map(options.services.map((service) => [service.name, service]));
+  if (services.size === 0 || services.size !== options.services.length) {
+    throw new DureError("SERVICE_INVALID", services.size === 0 ? "combineServices was given no service." : "Two of the combined services have the same name.", {
+      class: "input",
+      hint: "Give at least one service, each with a name of its own.",
+    });
+  }
+  if (options.router.kind === "agent" && !services.has(options.router.default)) {
+    throw new DureError("SERVICE_INVALID", `The router's default "${options.router.default}" is none of the services.`, {
+      class: "input",
+      hint: `Services are: ${[...services.keys()].join(", ")}.`,
+    });
+  }
+  return {
+    kind: "combined",
+    name: options.name ?? options.services.map((service) => service.name).join("+"),
+    version: options.services.map((service) => `${service.name}@${service.version}`).join(","),
+    ...(options.title !== undefined && { title: options.title }),
+    ...(options.description !== undefined && { description: options.description }),
+    ...(options.sessions && { sessions: options.sessions }),
+    services,
+    router: options.router,
+    asksToLeave: options.asksToLeave ?? asksToLeave,
+  };
+}
+
+/** The first rule with a keyword at the start of a word of the message. Letter case does not count. */
+export function keywordRouter(options: { rules: readonly { service: string; keywords: readonly string[] }[]; default: string }): ServiceRouter {
+  return {
+    kind: "function",
+    route: (message) => {
+      const text = message.normalize("NFC").toLowerCase();
+      const rule = options.rules.find(({ keywords }) => keywords.some((keyword) => startsWord(text, keyword.normalize("NFC").toLowerCase())));
+      return rule?.service ?? options.default;
+    },
+  };
+}
+
+/** A model reads what the services are for, and chooses. */
+export function modelRouter(options: { card?: CardInput; default: string; prompt?: string; services: Readonly<Record<string, string>> }): ServiceRouter {
+  const names = Object.keys(options.services) as [string, ...string[]];
+  const list = Object.entries(options.services).map(([name, what]) => `- ${name}: ${what}`);
+  return {
+    kind: "agent",
+    default: options.default,
+    agent: conversationalAgent({
+      name: "router",
+      prompt: options.prompt ?? `Choose the service that the message is for. Answer with JSON {"service": name}.\n${list.join("\n")}`,
+      schema: z.object({ service: z.enum(names) }),
+      ...(options.card && { card: options.card }),
+    }),
+  };
+}
+
+function startsWord(text: string, keyword: string): boolean {
+  for (let at = text.indexOf(keyword); at >= 0; at = text.indexOf(keyword, at + 1)) {
+    const before = text.slice(0, at).at(-1);
+    if (before === undefined || !/[\p{L}\p{N}_]/u.test(before)) return true;
+  }
+  return false;
+}
+
+const LEAVING = [/^(이제\s*)?(다른|딴)\s*(얘기|이야기|거|것|서비스|업무)/u, /(나갈래|나가기|처음으로|돌아갈래|그만하고)/u, /^(exit|leave|quit|something else|start over)\b/iu];
+
+function asksToLeave(message: string): boolean {
+  return LEAVING.some((pattern) => pattern.test(message.trim()));
+}

@@ -1,0 +1,575 @@
+import { createHash } from "node:crypto";
+import type { Cancel, Clock } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import { canonicalJson } from "../kernel/json.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Done, TurnEvent } from "../kernel/turn-events.ts";
+import type { Database } from "../durable/database.ts";
+import type { Notifications } from "../durable/notify.ts";
+import { TurnStore, type ClaimedTurn } from "../durable/turns.ts";
+import type { Llm } from "../models/card.ts";
+import type { Models } from "../models/models.ts";
+import type {
+  AcceptedTurn,
+  AcceptOptions,
+  Caller,
+  CompletedEntry,
+  Conversations,
+  Page,
+  ServiceDescription,
+  SessionDebug,
+  SessionDetail,
+  SessionSummary,
+  TurnFrame,
+  TurnHandle,
+  TurnRequest,
+} from "./api.ts";
+import type { Budgets } from "./budgets.ts";
+import type { AnyService, LeafService } from "./combine.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import { MemoryFolder } from "./memory-fold.ts";
+import { SessionReader } from "./sessions.ts";
+import { LOCALES } from "./texts.ts";
+import { TurnRun, type TurnRunEnvironment } from "./turn-run.ts";
+
+export interface EngineOptions {
+  /** The first one is the default. */
+  readonly services: readonly AnyService[];
+  readonly database: Database;
+  readonly notifications: Notifications;
+  readonly models: Models;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** This process start; the holder of the turns that run here. */
+  readonly processId: string;
+  /** Aborts when this process may write no more (its lease is lost) or stops. */
+  readonly lease: AbortSignal;
+  readonly defaultLlm: Llm;
+  /** Absent: nothing is limited. */
+  readonly budgets?: Budgets;
+  /** Default `ko`. */
+  readonly locale?: string;
+  /** Default `Asia/Seoul`. */
+  readonly timeZone?: string;
+  readonly devMode?: boolean;
+}
+
+/** Messages that may wait in a session behind a running turn. Source: docs/spec/conversation §3. */
+const WAITING_MOST = 20;
+/** Bytes of UTF-8 in a message. Source: docs/spec/conversation §6. */
+const MESSAGE_BYTES_MOST = 65_536;
+/** How often a process looks for turns that nobody works on, milliseconds; any process starts them within 1 s. Source: docs/spec/conversation §3. */
+const LOOK_EVERY_MS = 400;
+/** How often a process asks whether its turns were stopped or taken, milliseconds. A stop reaches the holder within 1 s. */
+const ASK_EVERY_MS = 500;
+/** Turns that one process runs at once; what is beyond stays unattended until there is room, or goes to another process. Source: our choice. */
+const RUNNING_MOST = 2_000;
+/** How long a request may wait for a database that cannot be reached, milliseconds. Source: our choice; a person is waiting. */
+const ACCEPT_WITHIN_MS = 10_000;
+/** Readers on other processes look at least this often, milliseconds. Source: DESIGN "Event log". */
+const READ_EVERY_MS = 500;
+
+/**
+ * Conversations over journaled turns. Accepting stores the message; a turn then runs here, or anywhere, until its `DONE`
+ * is stored. Reading is apart from running: a reader may come and go, on any process.
+ */
+export class Engine implements Conversations {
+  readonly #options: EngineOptions;
+  readonly #services: ReadonlyMap<string, AnyService>;
+  readonly #default: AnyService;
+  readonly #store: TurnStore;
+  readonly #environment: TurnRunEnvironment;
+  readonly #reader: SessionReader;
+  readonly #folder: MemoryFolder;
+  readonly #runs = new Map<string, TurnRun>();
+  /** Turns whose acceptance is on its way: the look for unattended turns must not take them for lost. */
+  readonly #accepting = new Set<string>();
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #cancels: Cancel[] = [];
+  #stopping = false;
+  #looking: Promise<void> | undefined;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    const [first] = options.services;
+    if (!first) throw new DureError("SERVICE_INVALID", "The team has no service.", { class: "input", hint: "Give defineTeam at least one service." });
+    this.#default = first;
+    this.#services = servicesByName(options.services);
+    const { database, notifications, clock, logger, processId, models } = options;
+    this.#store = new TurnStore({ database, notifications, clock, holder: processId });
+    this.#reader = new SessionReader(database);
+    this.#environment = {
+      store: this.#store,
+      clock,
+      logger,
+      devMode: options.devMode ?? false,
+      locale: options.locale ?? "ko",
+      timeZone: options.timeZone ?? "Asia/Seoul",
+      defaultLlm: options.defaultLlm,
+      lease: options.lease,
+      resolve: (llm) => models.resolve(llm),
+      reserve: async (facts, request, model) => options.budgets?.reserve(facts, request, model),
+      findApproval: (subject) => this.#reader.approval(subject),
+    };
+    this.#folder = new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm: options.defaultLlm, lease: options.lease });
+  }
+
+  /** Where the recoverer of dead processes gives up their turns. */
+  get store(): TurnStore {
+    return this.#store;
+  }
+
+  /** Begins to look for turns that nobody works on; the first look is at once. */
+  start(): void {
+    if (this.#cancels.length > 0) return;
+    const { clock, notifications } = this.#options;
+    this.#cancels.push(
+      clock.every(LOOK_EVERY_MS, () => void this.#look()),
+      clock.every(ASK_EVERY_MS, () => void this.#ask()),
+      notifications.subscribe("stops", () => void this.#ask()),
+      notifications.subscribe("turns", () => {
+        this.#wakeAll();
+        void this.#look();
+      }),
+    );
+    void this.#look();
+  }
+
+  /** Starts nothing more and waits for the turns that run here, at most `graceMs`; what is left is given up for other processes. */
+  async stop({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
+    this.#stopping = true;
+    for (const cancel of this.#cancels.splice(0)) cancel();
+    const { clock } = this.#options;
+    const cut = new AbortController();
+    await Promise.race([
+      Promise.allSettled([...this.#runs.values()].map((run) => run.finished)),
+      clock.sleep(graceMs, { signal: cut.signal }).catch(() => {}),
+    ]);
+    cut.abort();
+    await this.#folder.stop();
+  }
+
+  // --- Conversations
+
+  describe(): readonly ServiceDescription[] {
+    return [...this.#services.values()].map((service) => describeService(service, service === this.#default));
+  }
+
+  async accept(request: TurnRequest, options: AcceptOptions = {}): Promise<AcceptedTurn> {
+    checkRequest(request);
+    if (this.#stopping) throw new DureError("SERVER_STOPPING", "This process is stopping and accepts nothing more.", { class: "unavailable", hint: "Try again; another process answers." });
+    if (this.#runs.size >= RUNNING_MOST) throw new DureError("SERVER_BUSY", `${this.#runs.size} turns run here already.`, { class: "limit", hint: "Try again in a moment." });
+    return this.#accept(request, { ...options, author: "person" });
+  }
+
+  /** A turn that nobody typed: an answer from the inbox. It waits behind whatever runs. */
+  async acceptSystem(request: { session: string; tenant: string; service: string; message: string; input: Readonly<Record<string, unknown>>; key: string }): Promise<AcceptedTurn> {
+    return this.#accept(
+      { session: request.session, message: request.message, service: request.service },
+      { caller: { tenant: request.tenant, name: "system" }, key: request.key, path: "escalation", author: "system", input: request.input },
+    );
+  }
+
+  turn(request: TurnRequest, options: AcceptOptions & { signal?: AbortSignal } = {}): TurnHandle {
+    const accepted = this.accept(request, options);
+    const turnId = accepted.then((turn) => turn.turnId);
+    turnId.catch(() => {});
+    const { signal, caller } = options;
+    const iterate = async function* (this: Engine, onDone: (done: Done) => void): AsyncGenerator<TurnEvent> {
+      const { turnId: id } = await accepted;
+      for await (const { event } of this.read(id, { ...(caller && { caller }), ...(signal && { signal }) })) {
+        if (event.type === "DONE") onDone(event.data);
+        yield event;
+      }
+    }.bind(this);
+    let done: Promise<Done> | undefined;
+    return {
+      turnId,
+      get done() {
+        done ??= (async () => {
+          let last: Done | undefined;
+          const events = iterate((value) => (last = value));
+          while (!(await events.next()).done);
+          return last!;
+        })();
+        return done;
+      },
+      [Symbol.asyncIterator]: () => iterate(() => {}),
+    };
+  }
+
+  async *read(turnId: string, options: { after?: number; caller?: Caller; signal?: AbortSignal } = {}): AsyncGenerator<TurnFrame> {
+    const { signal, caller } = options;
+    let after = options.after ?? 0;
+    if (caller && caller.tenant !== "") await this.find(turnId, { caller });
+    for (;;) {
+      signal?.throwIfAborted();
+      const run = this.#runs.get(turnId);
+      if (run) {
+        const queue = new FrameQueue();
+        const toldBefore = run.journal.told;
+        const leave = run.journal.listen((frame) => queue.push(frame));
+        void run.finished.then(() => queue.end());
+        try {
+          if (toldBefore > after) {
+            for (const row of (await this.#rows(turnId, after, signal)).rows) {
+              if (row.seq > toldBefore) break;
+              after = row.seq;
+              yield { seq: row.seq, event: { type: row.type, data: row.data } as TurnEvent };
+            }
+          }
+          for await (const frame of queue.frames(signal)) {
+            if (frame.seq !== undefined) {
+              if (frame.seq <= after) continue;
+              after = frame.seq;
+            }
+            yield frame;
+            if (frame.event.type === "DONE") return;
+          }
+        } finally {
+          leave();
+        }
+        continue;
+      }
+      const wake = this.#waiter(turnId);
+      try {
+        const { status, rows } = await this.#rows(turnId, after, signal);
+        for (const row of rows) {
+          after = row.seq;
+          yield { seq: row.seq, event: { type: row.type, data: row.data } as TurnEvent };
+          if (row.type === "DONE") return;
+        }
+        if (status === "done") return;
+        await wake.wait(READ_EVERY_MS, signal);
+      } finally {
+        wake.leave();
+      }
+    }
+  }
+
+  async find(turnId: string, { caller }: { caller?: Caller } = {}): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
+    const found = await this.#reader.turn(turnId, caller?.tenant ?? "");
+    if (!found) throw turnUnknown(turnId);
+    return { ...found, lastSeq: Math.max(found.lastSeq, this.#runs.get(turnId)?.journal.told ?? 0) };
+  }
+
+  async stopTurn(turnId: string, { caller }: { caller?: Caller } = {}): Promise<void> {
+    const answer = await this.#store.stop(turnId, caller?.tenant ?? "", caller?.name ?? "");
+    if (answer === null) throw turnUnknown(turnId);
+    if (answer === "finished") throw new DureError("TURN_FINISHED", `The turn ${turnId} has ended already.`, { class: "conflict", hint: "There is nothing to stop." });
+    this.#runs.get(turnId)?.stop();
+  }
+
+  sessions(options: { caller?: Caller; limit?: number; cursor?: string; search?: string } = {}): Promise<Page<SessionSummary>> {
+    return this.#reader.list({ ...options, tenant: options.caller?.tenant ?? "" });
+  }
+
+  session(id: string, { caller }: { caller?: Caller } = {}): Promise<SessionDetail> {
+    return this.#reader.detail(id, caller?.tenant ?? "", {
+      locale: this.#environment.locale,
+      timeZone: this.#environment.timeZone,
+      leafOf: (name) => leavesOf(this.#services.get(name)),
+    });
+  }
+
+  debug(id: string, { caller }: { caller?: Caller } = {}): Promise<SessionDebug> {
+    return this.#reader.debug(id, caller?.tenant ?? "");
+  }
+
+  completed(id: string, { caller }: { caller?: Caller } = {}): Promise<readonly CompletedEntry[]> {
+    return this.#reader.completed(id, caller?.tenant ?? "");
+  }
+
+  async forget(id: string, { caller }: { caller?: Caller } = {}): Promise<void> {
+    const tenant = caller?.tenant ?? "";
+    const { clock } = this.#options;
+    // A turn that runs ends first, so that nothing writes to a session that is gone.
+    for (let tries = 0; ; tries++) {
+      const running = await this.#reader.runningTurn(id, tenant);
+      if (running === undefined) throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, { class: "not-found", hint: "Check the session id." });
+      if (running === null && (await this.#reader.forget(id, tenant))) return;
+      if (running !== null) {
+        await this.stopTurn(running, caller ? { caller } : {}).catch((error: unknown) => {
+          if (codeOf(error) !== "TURN_FINISHED") throw error;
+        });
+      }
+      if (tries >= FORGET_TRIES) throw new DureError("SESSION_BUSY", `The session ${id} is still answering.`, { class: "conflict", hint: "Try again in a moment." });
+      await clock.sleep(FORGET_WAIT_MS);
+    }
+  }
+
+  // --- running
+
+  async #accept(
+    request: TurnRequest,
+    options: AcceptOptions & { author: "person" | "system"; input?: Readonly<Record<string, unknown>> },
+  ): Promise<AcceptedTurn> {
+    const { clock, lease } = this.#options;
+    const service = request.service === undefined ? await this.#serviceOf(request.session) : this.#named(request.service);
+    const { caller = { tenant: "", name: "" }, key, path = "turn", author } = options;
+    const turn = newId("turn", clock.now());
+    const input = options.input ?? {
+      ...(request.slots && { slots: request.slots }),
+      ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
+    };
+    this.#accepting.add(turn);
+    try {
+      const accepted = await this.#store.accept(
+        {
+          turn,
+          session: request.session,
+          tenant: caller.tenant,
+          service: service.name,
+          version: service.version,
+          author,
+          policy: author === "system" ? "queue" : (service.sessions?.busy ?? "queue"),
+          max_waiting: WAITING_MOST,
+          message: request.message,
+          input,
+          title: titleOf(request.message),
+          locale: request.locale,
+          time_zone: request.timeZone,
+          ...(key !== undefined && { idempotency: { caller: caller.name, path, key, body_hash: hashOf(request) } }),
+          events: [{ type: "turn.accepted", role: "conversation", session: request.session, turn, service: service.name, data: { author } }],
+        },
+        { signal: AbortSignal.any([lease, AbortSignal.timeout(ACCEPT_WITHIN_MS)]) },
+      );
+      if (accepted.outcome === "accepted" && "state" in accepted) {
+        this.#begin({
+          turn,
+          session: accepted.session,
+          tenant: caller.tenant,
+          service: service.name,
+          version: service.version,
+          author,
+          epoch: 1,
+          stop: null,
+          trace_parent: null,
+          accepted_at: accepted.now,
+          state: accepted.state,
+          memory: accepted.memory,
+          memory_rev: accepted.memory_rev,
+          locale: accepted.locale,
+          time_zone: accepted.time_zone,
+          messages: [{ ordinal: accepted.ordinal, author, text: request.message, input, queued: false, at: accepted.now }],
+          rows: [],
+        });
+      }
+      if (accepted.outcome === "accepted" && accepted.stopped) this.#runs.get(accepted.stopped)?.stop();
+      return { turnId: accepted.turn, sessionId: accepted.session, status: accepted.status, repeated: accepted.outcome === "repeated" };
+    } finally {
+      this.#accepting.delete(turn);
+    }
+  }
+
+  #begin(held: ClaimedTurn): void {
+    const { logger, lease } = this.#options;
+    if (lease.aborted || this.#runs.has(held.turn)) return;
+    const service = this.#services.get(held.service);
+    if (!service) {
+      logger.error({ turn: held.turn, service: held.service }, "a turn belongs to a service that this process does not have; another process may");
+      return;
+    }
+    const run = new TurnRun({ held, service, environment: this.#environment });
+    this.#runs.set(held.turn, run);
+    this.#wake(held.turn);
+    if (held.rows.length > 0 || held.epoch > 1) logger.info({ turn: held.turn, session: held.session, journal: held.rows.length }, `turn ${held.turn} goes on with ${held.rows.length} journal rows`);
+    void run.finished.then(({ end, next }) => {
+      this.#runs.delete(held.turn);
+      this.#wake(held.turn);
+      if (end === "done") {
+        if (next !== null) void this.#claim(next);
+        else this.#folder.consider(held.session, service, run.memoryTurns);
+      }
+    });
+  }
+
+  async #claim(turn: string): Promise<void> {
+    const { logger, lease } = this.#options;
+    if (this.#stopping || lease.aborted || this.#runs.has(turn) || this.#accepting.has(turn)) return;
+    this.#accepting.add(turn);
+    try {
+      const held = await this.#store.claim(turn, { signal: lease });
+      if (held) this.#begin(held);
+    } catch (error) {
+      if (!lease.aborted) logger.warn({ turn, code: codeOf(error), error: messageOf(error) }, "a turn could not be claimed; it stays for the next look");
+    } finally {
+      this.#accepting.delete(turn);
+    }
+  }
+
+  /** Starts what runs on paper only: turns of dead processes, and own ones whose start was lost. */
+  #look(): Promise<void> {
+    this.#looking ??= (async () => {
+      const { logger, lease } = this.#options;
+      try {
+        for (;;) {
+          const room = RUNNING_MOST - this.#runs.size;
+          if (this.#stopping || lease.aborted || room <= 0) return;
+          const most = Math.min(CLAIM_AT_ONCE, room);
+          const turns = (await this.#store.unattended([...this.#runs.keys(), ...this.#accepting], most)).filter((turn) => !this.#accepting.has(turn));
+          await Promise.all(turns.map((turn) => this.#claim(turn)));
+          if (turns.length < most) return;
+        }
+      } catch (error) {
+        if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for unattended turns; trying again");
+      } finally {
+        this.#looking = undefined;
+      }
+    })();
+    return this.#looking;
+  }
+
+  /** Hears of stops that were asked for elsewhere, and of turns that were taken away. */
+  async #ask(): Promise<void> {
+    const { logger, lease } = this.#options;
+    if (this.#runs.size === 0 || lease.aborted) return;
+    try {
+      for (const { id, stop } of await this.#store.interrupted([...this.#runs.keys()])) if (stop) this.#runs.get(id)?.stop();
+    } catch (error) {
+      logger.debug({ code: codeOf(error) }, "could not ask for stops; asking again");
+    }
+  }
+
+  #named(name: string): AnyService {
+    const service = this.#services.get(name);
+    if (service) return service;
+    throw new DureError("SERVICE_UNKNOWN", `There is no service "${name}".`, { class: "not-found", hint: `Services are: ${[...this.#services.keys()].join(", ")}.` });
+  }
+
+  async #serviceOf(session: string): Promise<AnyService> {
+    if (this.#services.size === 1) return this.#default;
+    const name = await this.#reader.serviceOf(session);
+    return (name === undefined ? undefined : this.#services.get(name)) ?? this.#default;
+  }
+
+  async #rows(turnId: string, after: number, signal?: AbortSignal): Promise<NonNullable<Awaited<ReturnType<TurnStore["read"]>>>> {
+    for (let wait = 50; ; wait = Math.min(wait * 2, READ_EVERY_MS)) {
+      try {
+        const found = await this.#store.read(turnId, after);
+        if (!found) throw turnUnknown(turnId);
+        return found;
+      } catch (error) {
+        if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
+        await this.#options.clock.sleep(wait, { signal });
+      }
+    }
+  }
+
+  #waiter(turnId: string): { wait: (ms: number, signal?: AbortSignal) => Promise<void>; leave: () => void } {
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    const waiting = this.#waiters.get(turnId) ?? new Set();
+    this.#waiters.set(turnId, waiting.add(wake));
+    return {
+      wait: async (ms, signal) => {
+        const cut = new AbortController();
+        const either = signal ? AbortSignal.any([signal, cut.signal]) : cut.signal;
+        try {
+          await Promise.race([woken, this.#options.clock.sleep(ms, { signal: either })]);
+        } finally {
+          cut.abort();
+        }
+      },
+      leave: () => {
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiters.delete(turnId);
+      },
+    };
+  }
+
+  #wake(turnId: string): void {
+    for (const wake of this.#waiters.get(turnId) ?? []) wake();
+  }
+
+  #wakeAll(): void {
+    for (const turnId of this.#waiters.keys()) this.#wake(turnId);
+  }
+}
+
+/** Unattended turns that are claimed with one look. */
+const CLAIM_AT_ONCE = 50;
+const FORGET_TRIES = 100;
+const FORGET_WAIT_MS = 50;
+
+function servicesByName(services: readonly AnyService[]): ReadonlyMap<string, AnyService> {
+  const map = new Map<string, AnyService>();
+  for (const service of services) {
+    if (map.has(service.name)) throw new DureError("SERVICE_INVALID", `Two services are called "${service.name}".`, { class: "input", hint: "Give each service a name of its own." });
+    map.set(service.name, service);
+  }
+  return map;
+}
+
+function leavesOf(service: AnyService | undefined): readonly LeafService[] {
+  if (!service) return [];
+  return service.kind === "combined" ? [...service.services.values()] : [service];
+}
+
+function describeService(service: AnyService, isDefault: boolean): ServiceDescription {
+  const common = { name: service.name, title: service.title ?? service.name, description: service.description ?? "", default: isDefault };
+  if (service.kind !== "service") return { ...common, examples: [], flows: [] };
+  const { stages, slots } = service.state ?? {};
+  return {
+    ...common,
+    examples: service.examples ?? [],
+    flows: Object.keys(service.flows),
+    ...(stages && {
+      stages: {
+        initial: stages.initial,
+        terminal: stages.terminal,
+        transitions: Object.entries(stages.transitions).flatMap(([from, targets]) => targets.map((to): readonly [string, string] => [from, to])),
+      },
+    }),
+    ...(slots && { slots }),
+  };
+}
+
+const SESSION_ID = /^[A-Za-z0-9._:@-]{1,200}$/;
+
+function checkRequest(request: TurnRequest): void {
+  const { session, message } = request;
+  if (!SESSION_ID.test(session)) {
+    throw new DureError("SESSION_INVALID", `"${session.slice(0, 80)}" cannot be a session id.`, { class: "input", hint: "Use 1 to 200 characters of A-Z a-z 0-9 . _ : @ -" });
+  }
+  if (message.trim() === "" && !request.slots) {
+    throw new DureError("MESSAGE_INVALID", "The message is empty.", { class: "input", hint: "Say something, or send slots." });
+  }
+  if (Buffer.byteLength(message) > MESSAGE_BYTES_MOST) {
+    throw new DureError("MESSAGE_TOO_LONG", `The message has ${Buffer.byteLength(message)} bytes; ${MESSAGE_BYTES_MOST} are allowed.`, { class: "input", hint: "Send less at once." });
+  }
+  if (message.includes("\u0000") || !message.isWellFormed()) {
+    throw new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).", { class: "input", hint: "Send plain text in UTF-8." });
+  }
+  if (request.locale !== undefined && !(LOCALES as readonly string[]).includes(request.locale)) {
+    throw new DureError("LOCALE_UNKNOWN", `The locale "${request.locale}" is not known.`, { class: "input", hint: `Locales are: ${LOCALES.join(", ")}.` });
+  }
+  if (request.timeZone !== undefined && !isTimeZone(request.timeZone)) {
+    throw new DureError("TIME_ZONE_UNKNOWN", `The time zone "${request.timeZone}" is not known.`, { class: "input", hint: "Use an IANA name such as Asia/Seoul." });
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** Characters of a session's title. */
+const TITLE_MOST = 60;
+
+function titleOf(message: string): string {
+  const line = message.trim().split("\n")[0] ?? "";
+  return line.length > TITLE_MOST ? `${line.slice(0, TITLE_MOST - 1).toWellFormed()}…` : line;
+}
+
+function hashOf(request: TurnRequest): string {
+  return createHash("sha256").update(canonicalJson(request)).digest("hex");
+}
+
+function turnUnknown(turnId: string): DureError {
+  return new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, { class: "not-found", hint: "Turns are kept 24 hours; check the id." });
+}

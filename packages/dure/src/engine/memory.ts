@@ -1,0 +1,60 @@
+/** What was said. Survives resets of the state and restarts. Source: docs/spec/conversation §5. */
+export interface Memory {
+  readonly rawHistory: readonly MemoryEntry[];
+  readonly summaryText: string;
+}
+
+export interface MemoryEntry {
+  readonly role: "user" | "assistant";
+  readonly content: string;
+  /** The turn was stopped; this is what had been shown. */
+  readonly interrupted?: true;
+}
+
+export interface MemoryOptions {
+  /** Turns (a message and its answer) from which the older ones are folded into the summary. Default 6. */
+  readonly summarizeThreshold?: number;
+  /** Turns that stay word for word. Default 4. */
+  readonly keepRecentTurns?: number;
+  /** Turns kept when a fold failed. Default 12. */
+  readonly maxRawTurns?: number;
+  /** Default true. */
+  readonly enableSummary?: boolean;
+  /** `provider:model` for the fold; default the team's model. */
+  readonly summaryModel?: string;
+  /** With `{memory_block}` (the summary so far) and `{dialog}` (the turns to fold). */
+  readonly summaryPrompt?: string;
+}
+
+/** Source of the defaults: docs/spec/conversation §5. */
+export const MEMORY_DEFAULTS = {
+  summarizeThreshold: 6,
+  keepRecentTurns: 4,
+  maxRawTurns: 12,
+  enableSummary: true,
+} as const satisfies MemoryOptions;
+
+export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
+
+/** The memory with one more exchange at its end. */
+export function remember(memory: Memory, user: string, assistant: string): Memory {
+  return {
+    ...memory,
+    rawHistory: [...memory.rawHistory, { role: "user", content: user }, { role: "assistant", content: assistant }],
+  };
+}
+
+/** How many exchanges the raw history holds. */
+export function turnsOf(memory: Memory): number {
+  return memory.rawHistory.filter((entry) => entry.role === "user").length;
+}
+
+/** The last `turns` exchanges of a history, beginning with a user's message. */
+export function lastTurns(history: readonly MemoryEntry[], turns: number): readonly MemoryEntry[] {
+  if (turns <= 0) return [];
+  let seen = 0;
+  for (let index = history.length - 1; index >= 0; index--) {
+    if (history[index]?.role === "user" && ++seen === turns) return history.slice(index);
+  }
+  return history;
+}

@@ -1,0 +1,112 @@
+import { DureError } from "../kernel/errors.ts";
+import type { NextAction, TurnEvent, UiHint } from "../kernel/turn-events.ts";
+import type { Agent } from "./agent.ts";
+import type { MemoryOptions } from "./memory.ts";
+import type { StateDefinition } from "./state.ts";
+import type { TurnContext } from "./turn-context.ts";
+import { flowHandler } from "./flow.ts";
+
+/** What a handler says at the end of its flow. The engine adds the snapshot, hooks and the trace. */
+export interface DonePayload {
+  readonly message: string;
+  /** Default `ASK`. */
+  readonly nextAction?: NextAction;
+  readonly uiHint?: UiHint;
+  readonly slotsCard?: unknown;
+  readonly receipt?: unknown;
+  readonly receipts?: readonly unknown[];
+  /** Delivered at least once, in order, after `DONE` is stored. */
+  readonly hooks?: readonly { readonly type: string; readonly data: unknown }[];
+  /** Added to the session's finished flows; a terminal stage adds one by itself. */
+  readonly completed?: { readonly flow: string; readonly stage: string; readonly data: unknown };
+  /** For a turn that did not do what it was asked; the text is already in `message`. */
+  readonly error?: { readonly code: string; readonly message: string };
+  /** The state to show in `DONE` when it is not the one that is stored (a finished flow shows what was executed). */
+  readonly stateSnapshot?: Readonly<Record<string, unknown>>;
+}
+
+/** The only place that decides which agent runs when: yields the turn's events and returns what `DONE` says. */
+export type FlowHandler = (turn: TurnContext) => AsyncGenerator<TurnEvent, DonePayload | void>;
+
+/** The second face of a flow handler: an async function; events leave by themselves. */
+export function flow(work: (turn: TurnContext) => Promise<DonePayload>): FlowHandler {
+  return flowHandler(work);
+}
+
+/** What happens to a message that arrives while the session's turn runs. Source: docs/spec/conversation §3. */
+export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
+
+export interface SessionOptions {
+  /** Default `queue`. */
+  readonly busy?: BusyPolicy;
+}
+
+/** Runs once per key; a handler with `transactional: true` writes through the `tx` that it is given, and is then once. */
+export interface HookHandler {
+  readonly handle: (data: unknown, context: HookContext) => Promise<void>;
+  readonly transactional?: boolean;
+}
+
+export interface HookContext {
+  /** `<turn_id>.<index>`, the same for every delivery. */
+  readonly key: string;
+  readonly turn: string;
+  readonly session: string;
+  readonly signal: AbortSignal;
+  /** SQL in the transaction that marks the hook as done; only for `transactional` handlers. */
+  readonly tx?: { query(text: string, values?: readonly unknown[]): Promise<unknown[]> };
+}
+
+export interface ServiceOptions {
+  readonly name: string;
+  /** Raised by a release that changes the order of steps in a handler. Default `"1"`. */
+  readonly version?: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** First messages that a page may offer. */
+  readonly examples?: readonly string[];
+  readonly agents: Readonly<Record<string, Agent>>;
+  /** The first one is the default flow. */
+  readonly flows: Readonly<Record<string, FlowHandler>>;
+  /** Names the agent (a key of `agents`) that classifies the scenario. Default: `intent`, if there is one. */
+  readonly intent?: string;
+  /** Scenario to flow key; an unknown key falls to the default flow. Default: the scenario is the key. */
+  readonly router?: (scenario: string, turn: { readonly message: string }) => string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- services with different states live in one list
+  readonly state?: StateDefinition<any>;
+  readonly memory?: MemoryOptions;
+  readonly sessions?: SessionOptions;
+  readonly hooks?: Readonly<Record<string, HookHandler | HookHandler["handle"]>>;
+  /** The person's text for an error; undefined keeps the engine's text. */
+  readonly onError?: (error: { code: string; message: string }, locale: string) => string | undefined;
+  /** Runs after `DONE` is stored, at least once, like a hook. */
+  readonly afterTurn?: (turn: { session: string; turn: string; message: string }, context: HookContext) => Promise<void>;
+}
+
+/** One conversational application, checked and ready. */
+export interface Service extends ServiceOptions {
+  readonly kind: "service";
+  readonly version: string;
+  readonly defaultFlow: string;
+}
+
+/** Checks a definition. Throws `SERVICE_INVALID` that names the service and the key. */
+export function defineService(options: ServiceOptions): Service {
+  const refuse = (what: string, hint: string): never => {
+    throw new DureError("SERVICE_INVALID", `Service "${options.name}": ${what}`, { class: "input", hint });
+  };
+  if (!/^[\p{L}\p{N}_-]{1,64}$/u.test(options.name)) refuse("the name cannot be used.", "Use 1 to 64 letters, digits, _ or -.");
+  const defaultFlow = Object.keys(options.flows)[0] ?? refuse("flows is empty.", "Give it at least one flow: flows: { DEFAULT: flow(…) }.");
+  for (const [key, agent] of Object.entries(options.agents)) {
+    for (const name of agent.card.tools) {
+      if (!(name in agent.tools)) {
+        refuse(`agents.${key}: the card names the tool "${name}", which the agent does not have.`, `Its tools are: ${Object.keys(agent.tools).join(", ") || "none"}.`);
+      }
+    }
+  }
+  const intent = options.intent ?? ("intent" in options.agents ? "intent" : undefined);
+  if (intent !== undefined && !(intent in options.agents)) {
+    refuse(`intent names the agent "${intent}", which is not among agents.`, `Agents are: ${Object.keys(options.agents).join(", ")}.`);
+  }
+  return { ...options, kind: "service", version: options.version ?? "1", defaultFlow, ...(intent !== undefined && { intent }) };
+}

@@ -1,0 +1,197 @@
+import { DureError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import type { Done } from "../kernel/turn-events.ts";
+import type { Database } from "../durable/database.ts";
+import type { CompletedEntry, HistoryEntry, Page, SessionDebug, SessionDetail, SessionSummary } from "./api.ts";
+import type { LeafService } from "./combine.ts";
+import { EMPTY_MEMORY, type Memory } from "./memory.ts";
+
+interface SessionRow {
+  readonly id: string;
+  readonly service: string;
+  readonly locale: string | null;
+  readonly time_zone: string | null;
+  readonly title: string;
+  readonly running_turn: string | null;
+  readonly state: { readonly active?: string; readonly services?: Readonly<Record<string, { readonly value: JsonObject }>> };
+  readonly memory: Partial<Memory>;
+  readonly memory_rev: number;
+  readonly updated_at: number;
+}
+
+/** Turns of a session's history that are given. Source: our choice; a page shows them at once. */
+const HISTORY_MOST = 100;
+const PAGE_DEFAULT = 50;
+const PAGE_MOST = 200;
+
+/** Looks at sessions; changes nothing but `forget`. A session of another tenant does not exist. */
+export class SessionReader {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async list(options: { tenant: string; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
+    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
+    const [before, beforeId] = options.cursor === undefined ? [null, null] : readCursor(options.cursor);
+    const rows = await this.#database.query<SessionRow>(
+      {
+        text: `select id, service, title, running_turn, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions
+          where tenant = $1 and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3)) and ($4::text is null or title ilike $4 or id ilike $4)
+          order by updated_at desc, id desc limit $5`,
+      },
+      [options.tenant, before, beforeId, options.search ? `%${options.search.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%` : null, limit + 1],
+    );
+    const items = rows.slice(0, limit).map(summaryOf);
+    const last = items.at(-1);
+    return { items, nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+  }
+
+  async detail(id: string, tenant: string, defaults: { locale: string; timeZone: string; leafOf: (service: string) => readonly LeafService[] }): Promise<SessionDetail> {
+    const row = await this.#row(id, tenant);
+    const leaves = defaults.leafOf(row.service);
+    const leaf = leaves.find((service) => service.name === row.state.active) ?? leaves[0];
+    const state = row.state.services?.[leaf?.name ?? row.service]?.value ?? (leaf?.kind === "service" ? (leaf.state?.initial() as JsonObject | undefined) : undefined) ?? {};
+    const stage = (state as { stage?: unknown }).stage;
+    return {
+      ...summaryOf(row),
+      locale: row.locale ?? defaults.locale,
+      timeZone: row.time_zone ?? defaults.timeZone,
+      state,
+      stage: typeof stage === "string" ? stage : null,
+      history: await this.#history(id),
+      completed: await this.#completed(id),
+    };
+  }
+
+  async debug(id: string, tenant: string): Promise<SessionDebug> {
+    const row = await this.#row(id, tenant);
+    const memory = { ...EMPTY_MEMORY, ...row.memory };
+    return {
+      state: row.state as JsonObject,
+      memory: { rawHistory: memory.rawHistory.map(({ role, content }) => ({ role, content })), summaryText: memory.summaryText },
+      completed: await this.#completed(id),
+    };
+  }
+
+  async completed(id: string, tenant: string): Promise<readonly CompletedEntry[]> {
+    await this.#row(id, tenant);
+    return this.#completed(id);
+  }
+
+  /** Undefined: no such session; null: nothing runs. */
+  async runningTurn(id: string, tenant: string): Promise<string | null | undefined> {
+    const [row] = await this.#database.query<{ running_turn: string | null }>({ text: "select running_turn from dure.sessions where id = $1 and tenant = $2" }, [id, tenant]);
+    return row?.running_turn;
+  }
+
+  /** Removes everything of a session in which nothing runs. The ledger keeps effects whose outcome is not known. */
+  async forget(id: string, tenant: string): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const gone = await tx.query({ text: "delete from dure.sessions where id = $1 and tenant = $2 and running_turn is null returning id" }, [id, tenant]);
+      if (gone.length === 0) return false;
+      await tx.query({ text: "delete from dure.turn_events where turn_id in (select id from dure.turns where session_id = $1)" }, [id]);
+      for (const table of ["turns", "messages", "completed", "idempotency"]) await tx.query({ text: `delete from dure.${table} where session_id = $1` }, [id]);
+      await tx.query({ text: "delete from dure.effects where session_id = $1 and status in ('done', 'failed')" }, [id]);
+      return true;
+    });
+  }
+
+  async turn(turnId: string, tenant: string): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number } | undefined> {
+    const [row] = await this.#database.query<{ status: "queued" | "running" | "done"; session_id: string; last_seq: number }>(
+      {
+        name: "find_turn",
+        text: `select t.status, t.session_id, coalesce(t.done_seq, (select max(seq) from dure.turn_events where turn_id = t.id and type <> 'RECORD'), 0)::int as last_seq
+          from dure.turns t join dure.sessions s on s.id = t.session_id where t.id = $1 and s.tenant = $2`,
+      },
+      [turnId, tenant],
+    );
+    return row && { status: row.status, sessionId: row.session_id, lastSeq: row.last_seq };
+  }
+
+  async serviceOf(session: string): Promise<string | undefined> {
+    const [row] = await this.#database.query<{ service: string }>({ name: "service_of_session", text: "select service from dure.sessions where id = $1" }, [session]);
+    return row?.service;
+  }
+
+  async memoryOf(session: string): Promise<{ memory: Memory; rev: number } | undefined> {
+    const [row] = await this.#database.query<{ memory: Partial<Memory>; memory_rev: number }>(
+      { name: "memory_of_session", text: "select memory, memory_rev from dure.sessions where id = $1 and running_turn is null" },
+      [session],
+    );
+    return row && { memory: { ...EMPTY_MEMORY, ...row.memory }, rev: row.memory_rev };
+  }
+
+  /** A yes for `subject` that stands and that nobody has used. */
+  async approval(subject: string): Promise<{ id: string } | undefined> {
+    const [row] = await this.#database.query<{ id: string }>(
+      {
+        text: `select id from dure.escalations where subject = $1 and status = 'answered' and answer->>'value' = 'approve' and used_at is null
+          and (expires_at is null or expires_at > clock_timestamp()) order by created_at desc limit 1`,
+      },
+      [subject],
+    );
+    return row;
+  }
+
+  async #row(id: string, tenant: string): Promise<SessionRow> {
+    const [row] = await this.#database.query<SessionRow>(
+      { name: "session", text: "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and tenant = $2" },
+      [id, tenant],
+    );
+    if (!row) throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, { class: "not-found", hint: "Check the session id." });
+    return row;
+  }
+
+  async #history(session: string): Promise<readonly HistoryEntry[]> {
+    const rows = await this.#database.query<{ turn_id: string; author: "person" | "system"; text: string; at: number; done: Done | null; finished_at: number | null }>(
+      {
+        name: "session_history",
+        text: `select * from (
+            select m.turn_id, m.author, m.text, m.ordinal, extract(epoch from m.at)::float8 * 1000 as at, t.done, extract(epoch from t.finished_at)::float8 * 1000 as finished_at
+            from dure.messages m left join dure.turns t on t.id = m.turn_id where m.session_id = $1 order by m.ordinal desc limit $2
+          ) newest order by ordinal`,
+      },
+      [session, HISTORY_MOST],
+    );
+    return rows.flatMap((row, index) => {
+      const said: HistoryEntry = { role: "user", content: row.text, at: row.at, turnId: row.turn_id, author: row.author };
+      // Merged messages have one answer, behind the last of them.
+      const isLast = rows[index + 1]?.turn_id !== row.turn_id;
+      if (!row.done || !isLast) return [said];
+      const { done } = row;
+      const stopped = done.error?.code === "TURN_STOPPED" ? { interrupted: true as const } : {};
+      return [said, { role: "assistant", content: done.message, at: row.finished_at ?? row.at, turnId: row.turn_id, author: row.author, done, ...stopped }];
+    });
+  }
+
+  async #completed(session: string): Promise<readonly CompletedEntry[]> {
+    const rows = await this.#database.query<{ service: string; flow: string; stage: string; turn_id: string; at: number; data: unknown }>(
+      {
+        name: "session_completed",
+        text: "select service, flow, stage, turn_id, extract(epoch from at)::float8 * 1000 as at, data from dure.completed where session_id = $1 order by id desc limit 50",
+      },
+      [session],
+    );
+    return rows.map(({ turn_id: turnId, ...entry }) => ({ ...entry, turnId }));
+  }
+}
+
+function summaryOf(row: SessionRow): SessionSummary {
+  return { sessionId: row.id, service: row.service, title: row.title, updatedAt: row.updated_at, runningTurn: row.running_turn };
+}
+
+function cursorOf(last: SessionSummary): string {
+  return Buffer.from(JSON.stringify([last.updatedAt, last.sessionId])).toString("base64url");
+}
+
+function readCursor(cursor: string): [number, string] {
+  try {
+    const [at, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown[];
+    if (typeof at === "number" && typeof id === "string") return [at, id];
+  } catch {
+    // Falls through to the error below.
+  }
+  throw new DureError("CURSOR_INVALID", "The cursor cannot be read.", { class: "input", hint: "Use next_cursor of the page before, or none." });
+}

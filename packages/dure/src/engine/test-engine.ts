@@ -1,0 +1,83 @@
+import { systemClock } from "../kernel/clock.ts";
+import { newId } from "../kernel/ids.ts";
+import { silentLogger, type Logger } from "../kernel/logger.ts";
+import type { Done, TurnEvent } from "../kernel/turn-events.ts";
+import { Database } from "../durable/database.ts";
+import { Notifications } from "../durable/notify.ts";
+import { testDatabase } from "../durable/test-database.ts";
+import { Models, type ModelsOptions } from "../models/models.ts";
+import type { OfflineModel } from "../models/offline.ts";
+import type { TurnRequest } from "./api.ts";
+import type { AnyService } from "./combine.ts";
+import { Engine, type EngineOptions } from "./engine.ts";
+
+/** An engine with a database of its own, for tests. A second one on the same database is a second process. */
+export interface TestEngine extends AsyncDisposable {
+  readonly engine: Engine;
+  readonly database: Database;
+  readonly models: Models;
+  /** Aborts the lease, as fencing does: nothing more is written. */
+  fence(): void;
+  /** Sends a message and reads to `DONE`. */
+  say(message: string, request?: Partial<TurnRequest> & { key?: string }): Promise<{ turnId: string; done: Done; events: readonly TurnEvent[] }>;
+}
+
+export interface TestEngineOptions {
+  readonly offline?: readonly OfflineModel[];
+  readonly model?: string;
+  readonly providers?: ModelsOptions["providers"];
+  readonly on?: { readonly url: string };
+  readonly logger?: Logger;
+  readonly engine?: Partial<EngineOptions>;
+}
+
+export async function startTestEngine(services: AnyService | readonly AnyService[], options: TestEngineOptions = {}): Promise<TestEngine> {
+  await using stack = new AsyncDisposableStack();
+  const processId = newId("process");
+  const logger = options.logger ?? silentLogger;
+  const clock = systemClock;
+  const owned = options.on ? undefined : stack.use(await testDatabase());
+  const database = await Database.open({ url: options.on?.url ?? owned!.url, applicationName: `dure:${processId}`, logger, clock });
+  stack.defer(() => database.close());
+  const notifications = new Notifications({ database, logger, clock });
+  await notifications.start();
+  stack.defer(() => notifications.stop());
+  const lease = new AbortController();
+  const models = new Models({ clock, logger, offline: options.offline ?? [], ...(options.providers && { providers: options.providers }) });
+  const name = options.model ?? (options.offline?.[0] ? `offline:${options.offline[0].name}` : "offline:echo");
+  const [provider, model] = [name.slice(0, name.indexOf(":")), name.slice(name.indexOf(":") + 1)];
+  const engine = new Engine({
+    services: Array.isArray(services) ? (services as readonly AnyService[]) : [services as AnyService],
+    database,
+    notifications,
+    models,
+    clock,
+    logger,
+    processId,
+    lease: lease.signal,
+    defaultLlm: { provider: provider as "offline", model, fallbacks: [] },
+    devMode: true,
+    ...options.engine,
+  });
+  engine.start();
+  stack.defer(async () => {
+    await engine.stop({ graceMs: 2_000 });
+    lease.abort(new Error("the test is over"));
+  });
+  const kept = stack.move();
+  return {
+    engine,
+    database,
+    models,
+    fence: () => lease.abort(new Error("fenced by the test")),
+    async say(message, { key, ...request } = {}) {
+      const turn = engine.turn({ session: "s1", message, ...request }, key === undefined ? {} : { key });
+      const events: TurnEvent[] = [];
+      for await (const event of turn) events.push(event);
+      const last = events.at(-1);
+      if (last?.type !== "DONE") throw new Error("the turn ended without DONE");
+      return { turnId: await turn.turnId, done: last.data, events };
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}

@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { DureError } from "../kernel/errors.ts";
+import { durationMs, type Duration } from "../kernel/duration.ts";
+
+/** What a call does to the outside. `once` effects are in the ledger. Source: docs/spec/conversation §4. */
+export type EffectKind = "none" | "idempotent" | "once";
+
+/** What the outside says about a key. */
+export type ProbeAnswer = "happened" | "not_happened" | "unknown" | { readonly status: "happened"; readonly result: unknown };
+
+export interface ToolCall {
+  /** The same after every crash and for every further call of this effect; give it to the outside. */
+  readonly key: string;
+  /** 1 for the first call of this effect. */
+  readonly attempt: number;
+}
+
+export interface ToolContext extends ToolCall {
+  readonly signal: AbortSignal;
+  readonly session: string;
+  readonly turn: string;
+  readonly agent: string;
+}
+
+export interface Tool<Input = unknown, Output = unknown> {
+  readonly description: string;
+  readonly inputSchema: z.ZodType<Input>;
+  readonly execute: (input: Input, context: ToolContext, options: { signal: AbortSignal }) => Promise<Output> | Output;
+  readonly effect: EffectKind;
+  readonly probe?: (call: ToolCall & { readonly input: Input }, options: { signal: AbortSignal }) => Promise<ProbeAnswer>;
+  /** What recovery does with a `once` call whose result is not known. Default: `probe` if there is one, else `ask`. */
+  readonly recover: "probe" | "replay" | "ask";
+  /** How long a single call may take, milliseconds. Default 30 000. */
+  readonly timeoutMs: number;
+  /** How long a request may still travel after its timeout before `not_happened` counts, milliseconds. Default 30 000. */
+  readonly settleMs: number;
+  /** Whether a person must say yes to exactly these arguments, and for how long the question stands. */
+  readonly approval?: { readonly when?: (input: Input) => boolean; readonly expiresMs: number; readonly question?: (input: Input) => string };
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a record of tools has no common input type
+export type AnyTool = Tool<any, any>;
+
+export interface ToolOptions<Input, Output> {
+  readonly description: string;
+  readonly inputSchema: z.ZodType<Input>;
+  readonly execute: (input: Input, context: ToolContext, options: { signal: AbortSignal }) => Promise<Output> | Output;
+  readonly effect?: EffectKind;
+  readonly probe?: Tool<Input, Output>["probe"];
+  readonly recover?: "probe" | "replay" | "ask";
+  readonly timeout?: Duration;
+  readonly settle?: Duration;
+  readonly approval?: boolean | { when?: (input: Input) => boolean; expires?: Duration; question?: (input: Input) => string };
+}
+
+/**
+ * A tool that an agent may call, in the shape of the AI SDK plus what it does to the outside:
+ *
+ *     const openTicket = tool({
+ *       description: "Opens a support ticket.",
+ *       inputSchema: z.object({ subject: z.string().min(3) }),
+ *       effect: "once",
+ *       execute: ({ subject }, { key, signal }) => desk.open({ subject, key }, { signal }),
+ *       probe: ({ key }, { signal }) => desk.find(key, { signal }),
+ *     });
+ *
+ * An error thrown by `execute` with `sent: false` (refused before it was sent, or a definite refusal) means that nothing
+ * happened; any other error of a `once` tool leaves its outcome unknown, and the rule decides.
+ */
+export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
+  const effect = options.effect ?? "none";
+  const recover = options.recover ?? (options.probe ? "probe" : "ask");
+  if (recover === "probe" && !options.probe && effect === "once") {
+    throw new DureError("TOOL_PROBE_MISSING", "A tool that recovers by probe has no probe.", {
+      class: "input",
+      hint: 'Give it probe({ key }), or recover: "replay" if the outside keeps keys, or "ask".',
+    });
+  }
+  const approval = options.approval === true ? {} : options.approval || undefined;
+  return {
+    description: options.description,
+    inputSchema: options.inputSchema,
+    execute: options.execute,
+    effect,
+    recover,
+    timeoutMs: durationMs(options.timeout ?? "30s"),
+    settleMs: durationMs(options.settle ?? "30s"),
+    ...(options.probe && { probe: options.probe }),
+    ...(approval && {
+      approval: {
+        expiresMs: durationMs(approval.expires ?? "24h"),
+        ...(approval.when && { when: approval.when }),
+        ...(approval.question && { question: approval.question }),
+      },
+    }),
+  };
+}
+
+/** Thrown by a tool that knows that nothing happened: refused before it was sent, or refused with a definite answer. */
+export class NotSentError extends Error {
+  readonly sent = false as const;
+  readonly code: string;
+  constructor(code: string, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.code = code;
+  }
+}

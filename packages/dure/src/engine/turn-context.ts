@@ -1,0 +1,211 @@
+import type { JsonObject } from "../kernel/json.ts";
+import type { TurnEvent } from "../kernel/turn-events.ts";
+import type { AgentResult } from "./agent.ts";
+import type { Memory } from "./memory.ts";
+import type { DonePayload } from "./service.ts";
+import type { StateManager } from "./state.ts";
+import type { AnyTool, Tool } from "./tool.ts";
+
+/** What an agent brought. Throws instead when no attempt succeeded and there is no fallback. */
+export interface AgentOutcome<Data = unknown> {
+  /** The words for the person; empty for agents that only decide. */
+  readonly text: string;
+  /** The checked output: `{message}` for a chat agent, the schema's output for a conversational one. */
+  readonly data: Data;
+  readonly result: AgentResult<Data>;
+}
+
+export interface AgentCallOptions {
+  /** Put between prompt and summary; for facts that the agent needs now. */
+  readonly context?: string;
+  /** What the agent is asked instead of the person's message. */
+  readonly input?: string;
+  /** Exchanges of history. Default 6. Source: docs/spec/conversation §3. */
+  readonly lastTurns?: number;
+  /** Whether its text is shown to the person while it comes. Default true; decide-only agents set false. */
+  readonly show?: boolean;
+}
+
+/** What became of a `once` effect. */
+export type EffectOutcome<Output> =
+  | { readonly status: "done"; readonly result: Output }
+  | { readonly status: "failed"; readonly error: { readonly code: string; readonly message: string } };
+
+export interface EffectCallOptions<Output> {
+  /** The thing decided, such as `[flowId, confirmId, index]`; the effect's key is made of the session and this. */
+  readonly key: readonly (string | number)[];
+  /**
+   * Changes the state for a settled effect. What it writes is kept even when the turn is stopped right after.
+   */
+  readonly onSettled?: (outcome: EffectOutcome<Output>) => void;
+}
+
+/** An answer from the inbox that started this turn. */
+export interface EscalationAnswer {
+  readonly id: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly answer: string;
+  readonly context: JsonObject;
+}
+
+/** What the context needs from the run of its turn. */
+export interface TurnMachinery {
+  runAgent(key: string, label: string, options: AgentCallOptions, emit: (event: TurnEvent) => void): Promise<AgentOutcome>;
+  callOnce(tool: AnyTool, name: string, input: unknown, options: EffectCallOptions<unknown>): Promise<EffectOutcome<unknown>>;
+  step(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown>;
+  now(): number;
+  random(): number;
+  id(kind: string): string;
+  emit(event: TurnEvent): void;
+  /** Marks that the handler looks at the version that the turn began with. */
+  versionRead(): string;
+  hook(type: string, data: unknown): void;
+  remember(text: string): void;
+}
+
+export interface TurnFacts {
+  readonly turnId: string;
+  readonly session: string;
+  readonly message: string;
+  readonly slots: JsonObject | undefined;
+  readonly confirmId: string | undefined;
+  readonly locale: string;
+  readonly timeZone: string;
+  readonly author: "person" | "system";
+  /** Whether the message was accepted after the session's previous `DONE` was stored, so that its author can have seen it. */
+  readonly sawPrevious: boolean;
+  /** Wall clock of the accepting database, milliseconds. */
+  readonly acceptedAt: number;
+  readonly escalation: EscalationAnswer | undefined;
+}
+
+/**
+ * A handler's view of its turn. After a crash the handler runs again from its top: what it did through this object
+ * gives its recorded result, so everything that is not a function of the turn belongs into `step`, `now`, `random` or `id`.
+ */
+export class TurnContext implements TurnFacts {
+  readonly turnId: string;
+  readonly session: string;
+  readonly message: string;
+  readonly slots: JsonObject | undefined;
+  readonly confirmId: string | undefined;
+  readonly locale: string;
+  readonly timeZone: string;
+  readonly author: "person" | "system";
+  readonly sawPrevious: boolean;
+  readonly acceptedAt: number;
+  readonly escalation: EscalationAnswer | undefined;
+  /** The flow's scenario; a state with stages keeps it until a terminal stage. */
+  readonly scenario: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- typed by the service's own state definition
+  readonly state: StateManager<any>;
+  readonly memory: Memory;
+  /** Aborts when the turn is stopped or no longer this process's. */
+  readonly signal: AbortSignal;
+  readonly #machinery: TurnMachinery;
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  constructor(options: { facts: TurnFacts; scenario: string; state: StateManager<any>; memory: Memory; signal: AbortSignal; machinery: TurnMachinery }) {
+    const { facts } = options;
+    this.turnId = facts.turnId;
+    this.session = facts.session;
+    this.message = facts.message;
+    this.slots = facts.slots;
+    this.confirmId = facts.confirmId;
+    this.locale = facts.locale;
+    this.timeZone = facts.timeZone;
+    this.author = facts.author;
+    this.sawPrevious = facts.sawPrevious;
+    this.acceptedAt = facts.acceptedAt;
+    this.escalation = facts.escalation;
+    this.scenario = options.scenario;
+    this.state = options.state;
+    this.memory = options.memory;
+    this.signal = options.signal;
+    this.#machinery = options.machinery;
+  }
+
+  /** The service's version when the turn began. A handler that branches on it can end turns of an older release. */
+  get version(): string {
+    return this.#machinery.versionRead();
+  }
+
+  /** Runs an agent; its events leave as they happen. Throws when it failed for good. */
+  async agent<Data = unknown>(key: string, label: string, options: AgentCallOptions = {}): Promise<AgentOutcome<Data>> {
+    const outcome = await this.#machinery.runAgent(key, label, options, (event) => this.#machinery.emit(event));
+    return outcome as AgentOutcome<Data>;
+  }
+
+  /** The same for a generator handler: yields the agent's events, returns what it brought. */
+  async *streamAgent<Data = unknown>(key: string, label: string, options: AgentCallOptions = {}): AsyncGenerator<TurnEvent, AgentOutcome<Data>> {
+    const events: TurnEvent[] = [];
+    let wake = (): void => {};
+    const notify = (): void => wake();
+    let settled = false;
+    const work = this.#machinery
+      .runAgent(key, label, options, (event) => {
+        events.push(event);
+        notify();
+      })
+      .finally(() => {
+        settled = true;
+        notify();
+      });
+    work.catch(() => {});
+    for (;;) {
+      while (events.length > 0) yield events.shift()!;
+      if (settled) return (await work) as AgentOutcome<Data>;
+      await new Promise<void>((resolve) => (wake = resolve));
+      wake = () => {};
+    }
+  }
+
+  /** Does a `once` effect that the code itself decided: at most once for its key, however often the turn is run. */
+  async call<Input, Output>(name: string, tool: Tool<Input, Output>, input: Input, options: EffectCallOptions<Output>): Promise<EffectOutcome<Output>> {
+    return (await this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>)) as EffectOutcome<Output>;
+  }
+
+  /** Runs `work` and records its result (plain JSON), so that it is not run again after it finished. It may run more than once before. */
+  async step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+    return (await this.#machinery.step(name, work)) as T;
+  }
+
+  /** Wall clock in milliseconds, the same after a crash. */
+  now(): number {
+    return this.#machinery.now();
+  }
+
+  /** A number in [0, 1), the same after a crash. */
+  random(): number {
+    return this.#machinery.random();
+  }
+
+  /** A unique id, the same after a crash. */
+  id(kind: string): string {
+    return this.#machinery.id(kind);
+  }
+
+  taskProgress(index: number, total: number, slots: JsonObject): void {
+    this.#machinery.emit({ type: "TASK_PROGRESS", data: { index, total, slots } });
+  }
+
+  /** Delivered at least once, in order, after `DONE` is stored. */
+  hook(type: string, data: unknown): void {
+    this.#machinery.hook(type, data);
+  }
+
+  /** What memory keeps as the answer, when it is not `DONE.message`. */
+  remember(text: string): void {
+    this.#machinery.remember(text);
+  }
+
+  /** Back to the initial state; memory stays. */
+  resetState(): void {
+    this.state.reset();
+  }
+
+  done(payload: DonePayload): DonePayload {
+    return payload;
+  }
+}

@@ -1,0 +1,762 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import { canonicalJson, isObject, type JsonObject } from "../kernel/json.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { NewPlatformEvent } from "../kernel/platform-events.ts";
+import type { Done, HookRecord, TraceAgent, TurnError, TurnEvent } from "../kernel/turn-events.ts";
+import type { Llm } from "../models/card.ts";
+import type { ModelCall, ModelCallRecord, ModelRequest } from "../models/model.ts";
+import { FencedError, type FinishedTurn, type NewEscalation, type StoredModelCall, type TurnStore, type ClaimedTurn } from "../durable/turns.ts";
+import type { Agent } from "./agent.ts";
+import { AgentRun } from "./agent-run.ts";
+import type { AnyService, LeafService } from "./combine.ts";
+import { EffectUnknownError, OnceRunner, type OnceCall } from "./effects.ts";
+import { DivergedError, TurnJournal } from "./journal.ts";
+import { EMPTY_MEMORY, remember, turnsOf, type Memory } from "./memory.ts";
+import { Places } from "./places.ts";
+import { remoteTurn, type RemoteService } from "./remote-service.ts";
+import type { DonePayload, Service } from "./service.ts";
+import { StateManager, type StateDefinition } from "./state.ts";
+import { buttonsFor, troubleText } from "./texts.ts";
+import type { AnyTool } from "./tool.ts";
+import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
+import { z } from "zod";
+
+/** What a run needs from its engine. */
+export interface TurnRunEnvironment {
+  readonly store: TurnStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly devMode: boolean;
+  readonly locale: string;
+  readonly timeZone: string;
+  readonly defaultLlm: Llm;
+  /** Aborts when this process may write no more. */
+  readonly lease: AbortSignal;
+  resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
+  reserve(facts: { session: string; turn: string; service: string; agent: Agent; tenant: string }, request: ModelRequest, model: ModelCall): Promise<void>;
+  /** The yes for these arguments that nobody has used yet. */
+  findApproval(subject: string): Promise<{ id: string } | undefined>;
+}
+
+/** A session's part that belongs to its services. */
+interface SessionState {
+  readonly active?: string;
+  readonly services: Readonly<Record<string, { readonly value: unknown; readonly scenario?: string }>>;
+}
+
+/** Ends a turn that needs a person's yes first. */
+class ApprovalPendingError extends DureError {
+  readonly escalation: NewEscalation;
+  constructor(tool: string, escalation: NewEscalation) {
+    super("APPROVAL_PENDING", `${tool} needs a person's yes.`, { class: "conflict", hint: "Answer the escalation." });
+    this.escalation = escalation;
+  }
+}
+
+class StoppedError extends DureError {
+  constructor() {
+    super("TURN_STOPPED", "The turn was stopped.", { class: "conflict" });
+  }
+}
+
+/** Of a service without declared state. */
+const FREE_STATE: StateDefinition = { schema: z.record(z.string(), z.unknown()), initial: () => ({}) };
+
+/**
+ * One life of one turn: choose service and flow, run the handler against the journal, end with one `DONE`.
+ *
+ * A life ends in one of three ways: finished (the statement that stores `DONE` was committed), fenced (another process holds
+ * the turn, nothing more is written), or cut off by death, and then another life begins with the same journal.
+ */
+export class TurnRun implements TurnMachinery {
+  readonly held: ClaimedTurn;
+  readonly journal: TurnJournal;
+  /** Settles when this life is over; never rejects. `next` is the session's next turn, which this process now holds. */
+  readonly finished: Promise<{ end: "done" | "fenced"; next: string | null }>;
+  /** Exchanges in the memory that this run stored; the folder looks at it. */
+  memoryTurns = 0;
+
+  readonly #environment: TurnRunEnvironment;
+  readonly #root: AnyService;
+  readonly #facts: TurnFacts;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #places = new Places();
+  readonly #startedAt: number;
+  readonly #once: OnceRunner;
+  readonly #origins = new WeakMap<object, { path: string; name: string }>();
+  readonly #agents: TraceAgent[] = [];
+  readonly #hooks: HookRecord[] = [];
+  readonly #completed: { service: string; flow: string; stage: string; data: unknown }[] = [];
+  readonly #escalations: NewEscalation[] = [];
+  readonly #runningEffects = new Set<Promise<unknown>>();
+
+  #leaf: LeafService | undefined;
+  #session: SessionState;
+  #memory: Memory;
+  // oxlint-disable-next-line typescript/no-explicit-any -- typed by the service's own state definition
+  #state: StateManager<any> | undefined;
+  /** The state that a settled effect has written: kept whatever becomes of the turn. */
+  #kept: JsonObject | undefined;
+  #scenario = "";
+  #flow = "";
+  #versionRead = false;
+  #remembered: string | undefined;
+  #shown = "";
+
+  constructor(options: { held: ClaimedTurn; service: AnyService; environment: TurnRunEnvironment }) {
+    const { held, environment } = options;
+    this.held = held;
+    this.#environment = environment;
+    this.#root = options.service;
+    this.#facts = factsOf(held, environment);
+    this.#session = { services: {}, ...(held.state as Partial<SessionState>) };
+    this.#memory = { ...EMPTY_MEMORY, ...(held.memory as Partial<Memory>) };
+    this.#signal = AbortSignal.any([this.#stop.signal, environment.lease]);
+    this.#startedAt = environment.clock.monotonic();
+    const { store } = environment;
+    this.journal = new TurnJournal({
+      clock: environment.clock,
+      rows: held.rows,
+      store: { append: (rows, calls) => store.journal(held.turn, held.epoch, rows, calls, { signal: environment.lease }) },
+    });
+    this.journal.onStop(() => this.stop());
+    this.#once = new OnceRunner({
+      clock: environment.clock,
+      ledger: {
+        intent: async (effect) => {
+          const taken = await this.journal.take();
+          try {
+            const answer = await store.effectIntent({ ...effect, turn: held.turn, epoch: held.epoch, rows: taken.rows, calls: taken.calls }, { signal: environment.lease });
+            taken.committed();
+            return answer;
+          } catch (error) {
+            taken.refused();
+            throw error;
+          }
+        },
+        settle: (key, status, outcome) => store.effectSettle(held.turn, held.epoch, key, status, outcome, { signal: environment.lease }),
+      },
+    });
+    this.finished = this.#run();
+  }
+
+  /** Somebody asked for the end. Model calls and tools without effect are cut; a recorded effect is settled first. */
+  stop(): void {
+    if (!this.#stop.signal.aborted) this.#stop.abort(new StoppedError());
+  }
+
+  // --- life
+
+  async #run(): Promise<{ end: "done" | "fenced"; next: string | null }> {
+    const { logger } = this.#environment;
+    try {
+      // A microtask later, so that whoever made this run can attach readers before the first event.
+      await Promise.resolve();
+      const next = await this.#toTheEnd();
+      return { end: "done", next };
+    } catch (error) {
+      if (!(error instanceof FencedError) && !this.#environment.lease.aborted) {
+        logger.error({ turn: this.held.turn, session: this.held.session, code: codeOf(error), error: messageOf(error) }, "a turn could not be ended here; another life will");
+      }
+      return { end: "fenced", next: null };
+    } finally {
+      this.journal.close();
+    }
+  }
+
+  async #toTheEnd(): Promise<string | null> {
+    if (this.held.stop) this.stop();
+    let payload: DonePayload;
+    try {
+      payload = await this.#untilStopped(this.#handle());
+      this.journal.checkComplete();
+    } catch (error) {
+      this.#environment.lease.throwIfAborted();
+      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED") throw error;
+      return this.#finishTrouble(error);
+    }
+    const result = await this.#finish(payload, { stopped: false });
+    return result.stopped ? this.#finishTrouble(new StoppedError()) : result.next;
+  }
+
+  /** The handler may ignore its signal; a stop does not wait for it, only for effects that are being settled. */
+  async #untilStopped<T>(work: Promise<T>): Promise<T> {
+    work.catch(() => {});
+    const stopped = new Promise<never>((_, reject) => {
+      const cut = (): void => reject(this.#signal.reason as Error);
+      if (this.#signal.aborted) cut();
+      else this.#signal.addEventListener("abort", cut, { once: true });
+    });
+    stopped.catch(() => {});
+    try {
+      return await Promise.race([work, stopped]);
+    } catch (error) {
+      await Promise.allSettled(this.#runningEffects);
+      throw this.#stop.signal.aborted && !this.#environment.lease.aborted ? new StoppedError() : error;
+    }
+  }
+
+  // --- what the turn does
+
+  async #handle(): Promise<DonePayload> {
+    if (this.#signal.aborted) throw this.#signal.reason;
+    this.#checkVersion();
+    const leaf = await this.#route();
+    this.#leaf = leaf;
+    if (leaf.kind === "remote") return this.#passThrough(leaf);
+
+    const stored = this.#session.services[leaf.name];
+    this.#state = new StateManager(leaf.state ?? FREE_STATE, stored?.value);
+    this.#scenario = stored?.scenario ?? "";
+    const isMidFlow = this.#scenario !== "" && leaf.state?.stages !== undefined && !this.#state.isInitial && !this.#state.isTerminal;
+    if (!isMidFlow && leaf.intent !== undefined && this.#facts.author === "person") await this.#classify(leaf.intent);
+
+    const key = leaf.router ? leaf.router(this.#scenario, { message: this.#facts.message }) : this.#scenario;
+    this.#flow = key in leaf.flows ? key : leaf.defaultFlow;
+    const context = new TurnContext({
+      facts: this.#facts,
+      scenario: this.#scenario,
+      state: this.#state,
+      memory: this.#memory,
+      signal: this.#signal,
+      machinery: this,
+    });
+    const iterator = leaf.flows[this.#flow]!(context);
+    for (;;) {
+      const step = await iterator.next();
+      if (step.done) {
+        if (step.value) return step.value;
+        throw new DureError("HANDLER_WITHOUT_DONE", `The flow ${this.#flow} of ${leaf.name} ended without DONE.`, { hint: "Return turn.done({ message }) at the end of the handler." });
+      }
+      if (step.value.type === "DONE") {
+        await iterator.return(undefined);
+        return step.value.data;
+      }
+      this.emit(step.value);
+    }
+  }
+
+  /** A release that changes the order of steps raises the version; turns of the old one end, unless the handler looks at it. */
+  #checkVersion(): void {
+    if (!this.journal.isReplay || this.held.version === this.#root.version) return;
+    this.#versionMismatch = true;
+  }
+  #versionMismatch = false;
+
+  #past(path: string, name: string): ReturnType<TurnJournal["past"]> {
+    const past = this.journal.past(path, name);
+    if (past && this.#versionMismatch && !this.#versionRead && name.startsWith("route") === false) {
+      throw new DivergedError(path, `version ${this.held.version}`, `version ${this.#root.version}`);
+    }
+    return past;
+  }
+
+  async #route(): Promise<LeafService> {
+    const root = this.#root;
+    if (root.kind !== "combined") return root;
+    const active = this.#session.active === undefined ? undefined : root.services.get(this.#session.active);
+    if (active && (this.#facts.author === "system" || (this.#isMidFlow(active) && !root.asksToLeave(this.#facts.message)))) return active;
+    const path = this.#places.next();
+    const past = this.#past(path, "route");
+    let name = past?.record?.value as string | undefined;
+    if (name === undefined) {
+      name = await this.#chooseService(root, path);
+      this.journal.record(path, "route", name, { cheap: root.router.kind === "function" });
+    }
+    const chosen = root.services.get(name);
+    if (!chosen) throw new DureError("SERVICE_UNKNOWN", `The router of ${root.name} chose "${name}", which is none of its services.`, { hint: `Services are: ${[...root.services.keys()].join(", ")}.` });
+    if (active && active !== chosen) this.#session = without(this.#session, active.name);
+    this.#session = { ...this.#session, active: chosen.name };
+    return chosen;
+  }
+
+  async #chooseService(root: Extract<AnyService, { kind: "combined" }>, path: string): Promise<string> {
+    const { router } = root;
+    const services = [...root.services.keys()];
+    if (router.kind === "function") {
+      return router.route(this.#facts.message, { services, current: this.#session.active, locale: this.#facts.locale, signal: this.#signal });
+    }
+    try {
+      const outcome = await this.#agentRun(router.agent, "router", "router", { show: false }, `${path}.1`, () => {}).run();
+      const chosen = isObject(outcome.data) ? outcome.data["service"] : undefined;
+      return typeof chosen === "string" && services.includes(chosen) ? chosen : router.default;
+    } catch (error) {
+      if (this.#isControl(error)) throw error;
+      return router.default;
+    }
+  }
+
+  #isMidFlow(service: LeafService): boolean {
+    if (service.kind === "remote") return false;
+    const stored = this.#session.services[service.name];
+    if (!stored?.scenario || !service.state?.stages) return false;
+    const state = new StateManager(service.state, stored.value);
+    return !state.isInitial && !state.isTerminal;
+  }
+
+  /** The scenario by the intent agent. Its failure keeps what there is and never ends the turn. */
+  async #classify(key: string): Promise<void> {
+    try {
+      const { data } = await this.runAgent(key, this.#facts.locale.startsWith("en") ? "Understanding" : "의도 파악 중", { show: false }, (event) => this.emit(event));
+      const scenario = isObject(data) ? (data["scenario"] ?? data["intent"] ?? data["action"]) : undefined;
+      if (typeof scenario === "string") this.#scenario = scenario;
+    } catch (error) {
+      if (this.#isControl(error)) throw error;
+      this.#environment.logger.warn({ turn: this.held.turn, code: codeOf(error) }, "the intent agent failed; the scenario stays as it was");
+    }
+  }
+
+  #isControl(error: unknown): boolean {
+    return this.#signal.aborted || error instanceof FencedError || error instanceof DivergedError || codeOf(error) === "TURN_CLOSED";
+  }
+
+  async #passThrough(remote: RemoteService): Promise<DonePayload> {
+    const path = this.#places.next();
+    const name = `remote:${remote.name}`;
+    const past = this.#past(path, name);
+    const recorded = past?.record?.value as Done | undefined;
+    if (recorded) return recorded;
+    const restart = (past?.events.length ?? 0) > 0;
+    await this.journal.flushResults();
+    const facts = this.#facts;
+    const timeout = AbortSignal.timeout(remote.timeoutMs);
+    const events = remoteTurn(
+      remote,
+      { session: facts.session, message: facts.message, slots: facts.slots, confirmId: facts.confirmId, locale: facts.locale, timeZone: facts.timeZone },
+      { key: `${facts.turnId}/${path}`, signal: AbortSignal.any([this.#signal, timeout]) },
+    );
+    try {
+      for (;;) {
+        const step = await events.next();
+        if (step.done) {
+          this.journal.record(path, name, step.value);
+          this.#agents.push(...step.value.trace.agents);
+          return step.value;
+        }
+        const event: TurnEvent = restart && step.value.type === "AGENT_START" ? { type: "AGENT_START", data: { ...step.value.data, restart: true } } : step.value;
+        this.#store(path, name, event);
+      }
+    } catch (error) {
+      if (timeout.aborted) throw new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable", cause: error });
+      throw error;
+    }
+  }
+
+  // --- TurnMachinery: what the handler's context asks for
+
+  async runAgent(key: string, label: string, options: AgentCallOptions, emit: (event: TurnEvent) => void): Promise<AgentOutcome> {
+    this.#signal.throwIfAborted();
+    const agents = (this.#leaf as Service).agents;
+    const agent = agents[key];
+    if (!agent) throw new DureError("AGENT_UNKNOWN", `The service ${this.#leaf!.name} has no agent "${key}".`, { hint: `Agents are: ${Object.keys(agents).join(", ")}.` });
+    const path = this.#places.next();
+    const name = `agent:${key}`;
+    this.#past(path, name);
+    return this.#agentRun(agent, key, label, options, path, (event) => {
+      this.#origins.set(event, { path, name });
+      emit(event);
+    }).run();
+  }
+
+  #agentRun(agent: Agent, key: string, label: string, call: AgentCallOptions, path: string, emit: (event: TurnEvent) => void): AgentRun {
+    const environment = this.#environment;
+    const { held } = this;
+    return new AgentRun({
+      agent,
+      key,
+      label,
+      call,
+      path,
+      emit,
+      environment: {
+        facts: this.#facts,
+        journal: this.journal,
+        clock: environment.clock,
+        memory: this.#memory,
+        state: () => this.#state?.snapshot() ?? {},
+        signal: this.#signal,
+        defaultLlm: environment.defaultLlm,
+        resolve: (llm) => environment.resolve(llm),
+        reserve: (reserving, request, model) =>
+          environment.reserve({ session: held.session, turn: held.turn, service: held.service, agent: reserving, tenant: held.tenant }, request, model),
+        noteCall: (name, record) => this.journal.call(storedCall(name, record)),
+        noteAgent: (trace) => this.#agents.push(trace),
+        once: (once) => this.#runOnce(once),
+        approvalFor: (name, tool, input) => this.#approvalFor(name, tool, input),
+      },
+    });
+  }
+
+  async callOnce(tool: AnyTool, name: string, input: unknown, options: EffectCallOptions<unknown>): Promise<EffectOutcome<unknown>> {
+    this.#signal.throwIfAborted();
+    const path = this.#places.next();
+    const stepName = `call:${name}`;
+    const past = this.#past(path, stepName);
+    let outcome = past?.record?.value as EffectOutcome<unknown> | undefined;
+    if (!outcome) {
+      const parsed: unknown = tool.inputSchema.parse(input);
+      const key = [this.held.session, name, ...options.key].join("/");
+      outcome = await this.#runOnce({ tool, name, input: parsed, key, context: { session: this.held.session, turn: this.held.turn, agent: name } }, options.onSettled);
+      this.journal.record(path, stepName, outcome);
+    } else if (options.onSettled) {
+      options.onSettled(outcome);
+      this.#kept = this.#state?.snapshot();
+    }
+    this.#signal.throwIfAborted();
+    return outcome;
+  }
+
+  async #runOnce(call: OnceCall, onSettled?: (outcome: EffectOutcome<unknown>) => void): Promise<EffectOutcome<unknown>> {
+    const work = (async () => {
+      const outcome = await this.#once.run(call, { signal: this.#environment.lease });
+      if (outcome.status === "stopped") throw new StoppedError();
+      if (outcome.status === "approval_used") {
+        throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, { class: "conflict", hint: "Ask again; each approval holds for one call." });
+      }
+      onSettled?.(outcome);
+      // What the handler wrote for a settled effect outlives a stop.
+      if (onSettled) this.#kept = this.#state?.snapshot();
+      return outcome;
+    })();
+    this.#runningEffects.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#runningEffects.delete(work);
+    }
+  }
+
+  async #approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
+    const hash = createHash("sha256").update(canonicalJson(input)).digest("hex").slice(0, 32);
+    const subject = `approval/${this.held.session}/${name}/${hash}`;
+    const approval = await this.#environment.findApproval(subject);
+    if (approval) return approval;
+    throw new ApprovalPendingError(name, {
+      id: newId("escalation"),
+      tenant: this.held.tenant,
+      type: "decision",
+      severity: "warning",
+      session: this.held.session,
+      turn: this.held.turn,
+      service: this.held.service,
+      subject,
+      question: tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`,
+      context: { tool: name, input: input ?? null },
+      options: [
+        { value: "approve", label: this.#facts.locale.startsWith("en") ? "Approve" : "승인" },
+        { value: "reject", label: this.#facts.locale.startsWith("en") ? "Reject" : "거절" },
+      ],
+      ...(tool.approval && { expires_ms: tool.approval.expiresMs }),
+    });
+  }
+
+  async step(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown> {
+    this.#signal.throwIfAborted();
+    const path = this.#places.next();
+    const past = this.#past(path, `step:${name}`);
+    if (past?.record) return past.record.value;
+    await this.journal.flushResults();
+    const value = await work(this.#signal);
+    this.#signal.throwIfAborted();
+    this.journal.record(path, `step:${name}`, value);
+    // The caller gets what a replay will give: JSON.
+    return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as unknown);
+  }
+
+  now(): number {
+    const path = this.#places.next();
+    const past = this.#past(path, "now");
+    if (past?.record) return past.record.value as number;
+    const now = this.#environment.clock.now();
+    this.journal.record(path, "now", now, { cheap: true });
+    return now;
+  }
+
+  random(): number {
+    return this.#derive("random").readUIntBE(0, 6) / 2 ** 48;
+  }
+
+  id(kind: string): string {
+    return `${kind}_${this.#derive("id").toString("hex").slice(0, 26)}`;
+  }
+
+  /** Not recorded: it follows from the turn and the place. */
+  #derive(name: string): Buffer {
+    return createHash("sha256").update(`${this.held.turn}/${name}/${++this.#derived}`).digest();
+  }
+  #derived = 0;
+
+  emit(event: TurnEvent): void {
+    const origin = this.#origins.get(event);
+    if (origin) return this.#store(origin.path, origin.name, event);
+    const path = this.#places.next();
+    const name = `event:${event.type}`;
+    if (!this.#past(path, name)) this.#store(path, name, event);
+  }
+
+  versionRead(): string {
+    this.#versionRead = true;
+    return this.held.version;
+  }
+
+  hook(type: string, data: unknown): void {
+    this.#hooks.push({ type, data });
+  }
+
+  remember(text: string): void {
+    this.#remembered = text;
+  }
+
+  #store(path: string, name: string, event: TurnEvent): void {
+    if (event.type === "AGENT_START" && event.data.restart) this.#shown = "";
+    if (event.type === "LLM_TOKEN") this.#shown += event.data;
+    this.journal.event(path, name, event);
+  }
+
+  // --- the end
+
+  async #finish(payload: DonePayload, { stopped, state = this.#state?.snapshot(), memory }: { stopped: boolean; state?: JsonObject | undefined; memory?: Memory }): Promise<{ stopped: boolean; next: string | null }> {
+    const { held } = this;
+    const leaf = this.#leaf;
+    const terminal = this.#terminal(state);
+    const hooks = [...this.#hooks, ...(payload.hooks ?? [])];
+    const completed = [...this.#completed, ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : []), ...(terminal ? [terminal] : [])];
+    const done = this.#doneOf(payload, hooks, state ?? {});
+    const doneSeq = this.journal.nextSeq();
+    const taken = await this.journal.take();
+    const finished: FinishedTurn = {
+      turn: held.turn,
+      session: held.session,
+      epoch: held.epoch,
+      stopped,
+      done,
+      done_seq: doneSeq,
+      rows: taken.rows,
+      calls: taken.calls,
+      state: this.#nextSession(state, terminal !== undefined),
+      memory: memory ?? this.#nextMemory(payload.message),
+      completed,
+      outbox: this.#outbox(hooks, payload.message),
+      escalations: this.#escalations,
+      events: [this.#doneEvent(done), ...this.#escalations.map((escalation) => this.#escalationEvent(escalation))],
+    };
+    let result: Awaited<ReturnType<TurnStore["finish"]>>;
+    try {
+      result = await this.#environment.store.finish(finished, { signal: this.#environment.lease });
+    } catch (error) {
+      taken.refused();
+      throw error;
+    }
+    if (result.outcome === "stop") {
+      taken.refused();
+      return { stopped: true, next: null };
+    }
+    taken.committed();
+    this.memoryTurns = turnsOf(finished.memory as Memory);
+    this.journal.tellDone(doneSeq, { type: "DONE", data: done });
+    return { stopped: false, next: result.next };
+  }
+
+  /** The end of a turn that did not do what it was asked: state as before, except what settled effects have written. */
+  async #finishTrouble(error: unknown): Promise<string | null> {
+    const { logger, devMode } = this.#environment;
+    const code = codeOf(error) ?? "INTERNAL";
+    const stopped = code === "TURN_STOPPED" && this.#stop.signal.aborted;
+    const waits = code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING";
+    if (error instanceof ApprovalPendingError) this.#escalations.push(error.escalation);
+    if (error instanceof EffectUnknownError) this.#escalations.push(this.#effectEscalation(error));
+    if (error instanceof DivergedError) this.#escalations.push(this.#divergedEscalation(error));
+    if (!stopped && !waits) logger.warn({ turn: this.held.turn, session: this.held.session, code, error: messageOf(error) }, "the turn ended with an error");
+
+    const turnError: TurnError = {
+      code,
+      message: error instanceof DureError || devMode ? messageOf(error) : "The turn failed.",
+      ...(devMode && { details: detailsOf(error) }),
+    };
+    const own = this.#leaf?.kind === "service" ? this.#leaf.onError?.(turnError, this.#facts.locale) : undefined;
+    const message = own ?? troubleText(code, this.#facts.locale);
+    // A turn that waits for a person keeps its stage; every other one drops what no settled effect has written.
+    const state = waits ? this.#state?.snapshot() : (this.#kept ?? this.#stateBefore());
+    if (!waits) this.#completed.length = 0;
+    this.#hooks.length = 0;
+    const memory = stopped ? this.#interruptedMemory() : undefined;
+    const options = { stopped, state, ...(memory && { memory }) };
+    const result = await this.#finish({ message, nextAction: "ASK", error: turnError }, options);
+    if (!result.stopped) return result.next;
+    this.stop();
+    return this.#finishTrouble(new StoppedError());
+  }
+
+  #stateBefore(): JsonObject | undefined {
+    const leaf = this.#leaf;
+    if (leaf?.kind !== "service") return undefined;
+    return new StateManager(leaf.state ?? FREE_STATE, this.#session.services[leaf.name]?.value).snapshot();
+  }
+
+  /** A flow that reached its end: an entry of the finished flows; the stored state starts anew, `DONE` shows what was executed. */
+  #terminal(state: JsonObject | undefined): { service: string; flow: string; stage: string; data: unknown } | undefined {
+    const leaf = this.#leaf;
+    const stage = state?.["stage"];
+    if (leaf?.kind !== "service" || typeof stage !== "string" || !leaf.state?.stages?.terminal.includes(stage)) return undefined;
+    return { service: leaf.name, flow: this.#flow, stage, data: state };
+  }
+
+  #nextSession(state: JsonObject | undefined, isTerminal: boolean): SessionState | undefined {
+    const leaf = this.#leaf;
+    if (!leaf) return undefined;
+    const active = this.#root.kind === "combined" ? { active: leaf.name } : {};
+    if (leaf.kind === "remote" || !this.#state) return { ...this.#session, ...active };
+    const value = isTerminal ? (leaf.state ?? FREE_STATE).initial() : state;
+    const scenario = isTerminal || this.#scenario === "" ? {} : { scenario: this.#scenario };
+    return { ...this.#session, ...active, services: { ...this.#session.services, [leaf.name]: { value, ...scenario } } };
+  }
+
+  #nextMemory(answer: string): Memory {
+    return remember(this.#memory, this.#facts.message, this.#remembered ?? answer);
+  }
+
+  #interruptedMemory(): Memory {
+    const memory = remember(this.#memory, this.#facts.message, this.#shown);
+    const last = memory.rawHistory.at(-1)!;
+    return { ...memory, rawHistory: [...memory.rawHistory.slice(0, -1), { ...last, interrupted: true as const }] };
+  }
+
+  #doneOf(payload: DonePayload, hooks: readonly HookRecord[], state: JsonObject): Done {
+    const nextAction = payload.nextAction ?? "ASK";
+    const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, this.#facts.locale);
+    const uiHint = { ...payload.uiHint, ...(buttons && { buttons }) };
+    return {
+      message: payload.message,
+      nextAction,
+      ...(Object.keys(uiHint).length > 0 && { uiHint }),
+      stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? state,
+      hooks,
+      trace: { turnId: this.held.turn, totalElapsedMs: Math.round(this.#environment.clock.monotonic() - this.#startedAt), agents: this.#agents },
+      ...(payload.error && { error: payload.error }),
+      ...(payload.slotsCard !== undefined && { slotsCard: payload.slotsCard }),
+      ...(payload.receipt !== undefined && { receipt: payload.receipt }),
+      ...(payload.receipts && { receipts: payload.receipts }),
+    };
+  }
+
+  #outbox(hooks: readonly HookRecord[], message: string): FinishedTurn["outbox"] {
+    const leaf = this.#leaf;
+    if (leaf?.kind !== "service") return [];
+    const after = leaf.afterTurn ? [{ type: AFTER_TURN, data: { message } }] : [];
+    return [...hooks, ...after].map((hook, index) => ({
+      topic: "hook",
+      ordering: this.held.session,
+      key: `${this.held.turn}.${index}`,
+      payload: { service: leaf.name, type: hook.type, data: hook.data, session: this.held.session, turn: this.held.turn },
+    }));
+  }
+
+  #doneEvent(done: Done): NewPlatformEvent {
+    return {
+      type: "turn.done",
+      role: "conversation",
+      session: this.held.session,
+      turn: this.held.turn,
+      service: this.#leaf?.name ?? this.held.service,
+      data: { author: this.held.author, message: done.message, nextAction: done.nextAction, ...(done.error && { error: done.error.code }), elapsedMs: done.trace.totalElapsedMs },
+    };
+  }
+
+  #escalationEvent(escalation: NewEscalation): NewPlatformEvent {
+    return {
+      type: "escalation.raised",
+      role: "system",
+      session: this.held.session,
+      turn: this.held.turn,
+      data: { id: escalation.id, kind: escalation.type, severity: escalation.severity, question: escalation.question },
+    };
+  }
+
+  #effectEscalation(error: EffectUnknownError): NewEscalation {
+    return {
+      id: newId("escalation"),
+      tenant: this.held.tenant,
+      type: "effect_unknown",
+      severity: "critical",
+      session: this.held.session,
+      turn: this.held.turn,
+      service: this.held.service,
+      subject: `effect/${error.key}`,
+      question: error.message,
+      context: { tool: error.tool, key: error.key, input: error.input ?? null },
+      options: [
+        { value: "happened", label: this.#facts.locale.startsWith("en") ? "It happened" : "처리되었음" },
+        { value: "not_happened", label: this.#facts.locale.startsWith("en") ? "It did not happen" : "처리되지 않았음" },
+      ],
+    };
+  }
+
+  #divergedEscalation(error: DivergedError): NewEscalation {
+    const effects = this.held.rows.filter((row) => row.type === "RECORD" && / (call|tool):/.test(row.place)).map((row) => ({ place: row.place, outcome: row.data }));
+    return {
+      id: newId("escalation"),
+      tenant: this.held.tenant,
+      type: "turn_diverged",
+      severity: "critical",
+      session: this.held.session,
+      turn: this.held.turn,
+      service: this.held.service,
+      subject: `diverged/${this.held.turn}`,
+      question: error.message,
+      context: { message: this.#facts.message, effects },
+      options: [{ value: "seen", label: this.#facts.locale.startsWith("en") ? "Seen" : "확인함" }],
+    };
+  }
+}
+
+/** The hook type under which `afterTurn` is delivered. */
+export const AFTER_TURN = "@after-turn";
+
+function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: string }): TurnFacts {
+  const last = held.messages.at(-1);
+  const input = (last?.input ?? {}) as { slots?: JsonObject; confirm_id?: string; escalation?: TurnFacts["escalation"] };
+  return {
+    turnId: held.turn,
+    session: held.session,
+    message: held.messages.map((message) => message.text).join("\n"),
+    slots: input.slots,
+    confirmId: input.confirm_id,
+    locale: held.locale ?? environment.locale,
+    timeZone: held.time_zone ?? environment.timeZone,
+    author: held.author,
+    sawPrevious: held.messages.every((message) => !message.queued),
+    acceptedAt: held.messages[0]?.at ?? held.accepted_at,
+    escalation: input.escalation,
+  };
+}
+
+function without(session: SessionState, service: string): SessionState {
+  const { [service]: _left, ...services } = session.services;
+  return { ...session, services };
+}
+
+function storedCall(agent: string, record: ModelCallRecord): StoredModelCall {
+  return {
+    at: record.at,
+    agent,
+    provider: record.provider,
+    model: record.model,
+    attempt: record.attempt,
+    prompt_hash: record.promptHash,
+    tokens_in: record.usage.tokensIn,
+    tokens_out: record.usage.tokensOut,
+    estimated: record.usage.estimated,
+    cost_micro_usd: record.costMicroUsd ?? null,
+    latency_ms: record.latencyMs,
+    error: record.error ?? null,
+  };
+}
+
+function detailsOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  return { name: error.name, stack: error.stack?.split("\n").slice(0, 8), ...(error instanceof DureError && error.details ? { facts: error.details } : {}) };
+}

@@ -1,0 +1,152 @@
+import { type Clock, withTimeout } from "../kernel/clock.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { type Llm, modelName, type Policy } from "./card.ts";
+import { classify, type Failure, failureError, FAILURES } from "./failures.ts";
+import type { LlmRef } from "./model.ts";
+
+export interface AttemptPlan {
+  readonly llm: Llm;
+  readonly policy: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec">;
+}
+
+/** One call of one model. */
+export interface Attempt {
+  readonly llm: LlmRef;
+  /** 1 for the first; counts on over the fallbacks. */
+  readonly attempt: number;
+  /** Aborts with the outer signal or when `policy.timeoutSec` is over (reason: `MODEL_TIMEOUT`). Hand it to whatever the attempt waits for. */
+  readonly signal: AbortSignal;
+  /** To be called when something of the answer has been shown: from then on a failure is final. Give it as `onFirstToken` when the answer is streamed to somebody. */
+  readonly firstTokenSeen: () => void;
+}
+
+export interface AttemptsOptions {
+  readonly clock: Clock;
+  /** Called before each wait. `next` is the model that will be asked. */
+  readonly onRetry?: (retry: { attempt: number; error: DureError; waitMs: number; next: LlmRef }) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface AttemptsResult<T> {
+  readonly value: T;
+  /** Calls that were made, the good one included. */
+  readonly attempts: number;
+  /** The model that answered. */
+  readonly llm: LlmRef;
+}
+
+/** However long a provider wants us to wait, we wait at most this, milliseconds. Source: our choice; a person is waiting too. */
+export const MAX_RETRY_AFTER_MS = 60_000;
+
+/**
+ * Makes `call` until it succeeds, fails for good, or every model of the plan has had `maxAttempts` calls.
+ * `call` asks the model once and checks its answer; a `formatError` counts as a failed attempt.
+ * An abort rejects with the signal's reason, as soon as the interrupted call has settled or {@link SETTLE_MS} later. The error at the end is the last one; after
+ * more than one attempt its `details.attempts` says how many there were.
+ */
+export async function runAttempts<T>(plan: AttemptPlan, call: (attempt: Attempt) => Promise<T>, options: AttemptsOptions): Promise<AttemptsResult<T>> {
+  const { clock, onRetry, signal } = options;
+  const models: readonly LlmRef[] = [plan.llm, ...plan.llm.fallbacks];
+  let attempts = 0;
+  let position = 0;
+  let attemptsOfModel = 0;
+  for (;;) {
+    const llm = models[position]!;
+    attempts += 1;
+    attemptsOfModel += 1;
+    let tokenSeen = false;
+    let running: Promise<T> | undefined;
+    const attempt = attempts;
+    try {
+      const value = await withTimeout(
+        clock,
+        plan.policy.timeoutSec * 1_000,
+        () => timeoutError(llm, plan.policy.timeoutSec),
+        (attemptSignal) => (running = call({ llm, attempt, signal: attemptSignal, firstTokenSeen: () => void (tokenSeen = true) })),
+        { signal },
+      );
+      return { value, attempts, llm };
+    } catch (error) {
+      await settled(running, clock);
+      signal?.throwIfAborted();
+      const decision = decideNext(classify(error, clock.now()), {
+        attemptsOfModel,
+        maxAttempts: plan.policy.maxAttempts,
+        backoffSec: plan.policy.backoffSec,
+        modelsLeft: models.length - position - 1,
+        tokenSeen,
+      });
+      if (decision.next === "fail") throw finalError(error, attempts, decision.because);
+      if (decision.next === "fallback") {
+        position += 1;
+        attemptsOfModel = 0;
+      }
+      onRetry?.({ attempt, error: asDureError(error, llm), waitMs: decision.waitMs, next: models[position]! });
+      if (decision.waitMs > 0) await clock.sleep(decision.waitMs, { signal });
+    }
+  }
+}
+
+/** An interrupted call that obeys its signal settles at once; one that does not is left behind after this, milliseconds. Source: our choice. */
+const SETTLE_MS = 50;
+
+/** Lets an interrupted call finish its bookkeeping (records, usage) before the next one begins. Its result no longer counts. */
+async function settled(running: Promise<unknown> | undefined, clock: Clock): Promise<void> {
+  if (running === undefined) return;
+  const { promise: patienceEnds, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(SETTLE_MS, resolve);
+  await Promise.race([Promise.allSettled([running]), patienceEnds]);
+  cancel();
+}
+
+export interface AttemptSituation {
+  /** Calls of this model so far, the failed one included. */
+  readonly attemptsOfModel: number;
+  readonly maxAttempts: number;
+  readonly backoffSec: number;
+  /** Fallbacks that have not been asked yet. */
+  readonly modelsLeft: number;
+  /** Whether something of the failed answer has been shown. */
+  readonly tokenSeen: boolean;
+}
+
+export type NextStep =
+  | { readonly next: "retry"; readonly waitMs: number; readonly because: "retryable" }
+  | { readonly next: "fallback"; readonly waitMs: 0; readonly because: "attempts-used-up" | "not-worth-repeating" }
+  | { readonly next: "fail"; readonly because: "token-seen" | "not-retryable" | "attempts-used-up" };
+
+/**
+ * What follows a failed attempt. Pure; the first rule that applies wins. Source: docs/spec/conversation §4.
+ * The wait is `backoffSec × attempt`, or what the provider asked for if that is longer, but at most {@link MAX_RETRY_AFTER_MS} of it.
+ */
+export function decideNext(failure: Failure, situation: AttemptSituation): NextStep {
+  const { attemptsOfModel, maxAttempts, backoffSec, modelsLeft, tokenSeen } = situation;
+  if (tokenSeen) return { next: "fail", because: "token-seen" };
+
+  if (failure.retryable && attemptsOfModel < maxAttempts) {
+    const waitMs = Math.max(backoffSec * 1_000 * attemptsOfModel, Math.min(failure.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
+    return { next: "retry", waitMs, because: "retryable" };
+  }
+  if (FAILURES[failure.class].fallback && modelsLeft > 0) {
+    return { next: "fallback", waitMs: 0, because: failure.retryable ? "attempts-used-up" : "not-worth-repeating" };
+  }
+  return { next: "fail", because: failure.retryable ? "attempts-used-up" : "not-retryable" };
+}
+
+function timeoutError(llm: LlmRef, timeoutSec: number): DureError {
+  return failureError("timeout", `${modelName(llm)} did not answer within ${timeoutSec} s.`, { details: { provider: llm.provider, model: llm.model } });
+}
+
+function finalError(error: unknown, attempts: number, because: string): unknown {
+  if (!(error instanceof DureError) || attempts === 1) return error;
+  return new DureError(error.code, `${error.message} (attempt ${attempts}, ${because})`, {
+    class: error.class,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    cause: error,
+    details: { ...error.details, attempts },
+  });
+}
+
+function asDureError(error: unknown, llm: LlmRef): DureError {
+  return error instanceof DureError ? error : failureError("other", `${modelName(llm)} failed: ${messageOf(error)}`, { cause: error });
+}

@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { durationMs } from "../kernel/duration.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
+import { PROVIDER_NAMES } from "./providers.ts";
+import { closest, fileObject } from "./spelling.ts";
+
+/** What an agent may use and how it behaves when things go wrong. Read from `card.json` or given in code. */
+export interface Card {
+  /** Absent: the team's model. */
+  readonly llm?: Llm;
+  readonly policy: Policy;
+  /** Names of tools, each of which the service knows. */
+  readonly tools: readonly string[];
+  readonly budget: Budget;
+}
+
+export interface Llm extends LlmRef {
+  /** Asked in order when the attempts with the one before are used up. See `runAttempts`. */
+  readonly fallbacks: readonly LlmRef[];
+}
+
+export interface Policy {
+  /** Calls of one model in one run of the agent, the first included, 1–20. `max_retry: n` is `maxAttempts: n + 1`. Default 3 (our choice). */
+  readonly maxAttempts: number;
+  /** Before attempt n + 1 the wait is `backoffSec × n` seconds. Default 1 (our choice). Source of the rule: docs/spec/conversation §4. */
+  readonly backoffSec: number;
+  /** After this many seconds a call is interrupted and counts as failed, at most {@link MAX_CALL_SEC}. Default 60 (our choice). */
+  readonly timeoutSec: number;
+  /** Name of a validator that the service knows; runs after the schema. */
+  readonly validate?: string;
+  /** Name of a schema that the service knows; the answer is JSON of this shape. */
+  readonly schema?: string;
+  /** Rounds of tool calls in one run, 0–64. Default 8. Source: docs/spec/conversation §4. */
+  readonly maxToolRounds: number;
+}
+
+/** Upper bounds; an absent one is no bound. Over one of them → `BUDGET_EXCEEDED`, no call. */
+export interface Budget {
+  readonly turn?: BudgetLimit;
+  readonly session?: BudgetLimit;
+  /** In the team's time zone. */
+  readonly day?: BudgetLimit;
+}
+
+/** Both may be set; whichever is reached first counts. A model without a price is counted in tokens only. */
+export interface BudgetLimit {
+  readonly tokens?: number;
+  /** Millionths of a US dollar. */
+  readonly microUsd?: number;
+}
+
+/** What may stand in a card. Files may spell every key in snake_case too. */
+export interface CardInput {
+  readonly llm?: LlmInput;
+  readonly policy?: {
+    readonly maxAttempts?: number;
+    /** Attempts after the first; instead of `maxAttempts`. */
+    readonly maxRetry?: number;
+    readonly backoffSec?: SecondsInput;
+    readonly timeoutSec?: SecondsInput;
+    readonly validate?: string;
+    readonly schema?: string;
+    readonly maxToolRounds?: number;
+  };
+  readonly tools?: readonly string[];
+  readonly budget?: { readonly turn?: BudgetLimitInput; readonly session?: BudgetLimitInput; readonly day?: BudgetLimitInput };
+}
+
+/** `"openai:gpt-…"`, or the long form. */
+export type LlmInput = string | (LlmRef & { readonly fallbacks?: readonly (string | LlmRef)[] });
+
+/** Seconds, or a duration with its unit such as `"1.5s"` or `"2m"`. */
+export type SecondsInput = number | string;
+
+/** `"20 USD"`, `"50000 tokens"`, or both in an object. */
+export type BudgetLimitInput = string | { readonly tokens?: number; readonly usd?: number };
+
+/** Reads a card. Throws `CARD_INVALID` with every problem. @param where the file or agent, for the message. */
+export function parseCard(input: unknown, where = "card"): Card {
+  const result = cardSchema.safeParse(input ?? {});
+  if (result.success) return result.data;
+  const problems = result.error.issues.map((issue) => `${issue.path.join(".") || "card"}: ${issue.message}`);
+  throw new DureError("CARD_INVALID", `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`, {
+    class: "input",
+    hint: "Keys of a card are llm, policy, tools and budget.",
+    details: { problems },
+  });
+}
+
+/**
+ * `provider:model`, split at the first colon (`openai-compatible:llama3.2:3b` is model `llama3.2:3b`); `offline` alone is `offline:echo`.
+ * Throws `MODEL_NAME_INVALID`.
+ */
+export function parseModelName(name: string): LlmRef {
+  const colon = name.indexOf(":");
+  const provider = (colon < 0 ? name : name.slice(0, colon)).trim();
+  const model = colon < 0 ? "" : name.slice(colon + 1).trim();
+  if (provider === "offline") return { provider, model: model || "echo" };
+  if (!isProviderName(provider)) throw unknownProvider(name, provider);
+  if (model === "") {
+    throw new DureError("MODEL_NAME_INVALID", `"${name}" names the provider ${provider} but no model.`, {
+      class: "input",
+      hint: `Write ${provider}:<model>.`,
+    });
+  }
+  return { provider, model };
+}
+
+/** The short form that `parseModelName` reads. */
+export function modelName(llm: LlmRef): string {
+  return `${llm.provider}:${llm.model}`;
+}
+
+/** `"20 USD"`, `"0.5 usd"`, `"50000 tokens"`, or `{tokens, usd}`. Throws `BUDGET_INVALID`. */
+export function parseBudgetLimit(input: BudgetLimitInput): BudgetLimit {
+  if (typeof input === "object") {
+    return {
+      ...(input.tokens === undefined ? {} : { tokens: input.tokens }),
+      ...(input.usd === undefined ? {} : { microUsd: microUsd(input.usd) }),
+    };
+  }
+  const match = /^\s*(\d[\d,_]*(?:\.\d+)?)\s*(usd|tokens?)\s*$/i.exec(input);
+  const amount = match ? Number(match[1]!.replace(/[,_]/g, "")) : Number.NaN;
+  const isMoney = match?.[2]?.toLowerCase() === "usd";
+  if (!match || (!isMoney && !Number.isInteger(amount))) {
+    throw new DureError("BUDGET_INVALID", `"${input}" is no budget.`, {
+      class: "input",
+      hint: 'Write an amount with its unit, such as "20 USD" or "50000 tokens".',
+    });
+  }
+  return isMoney ? { microUsd: microUsd(amount) } : { tokens: amount };
+}
+
+function microUsd(usd: number): number {
+  return Math.round(usd * 1_000_000);
+}
+
+function isProviderName(name: string): name is ProviderName {
+  return (PROVIDER_NAMES as readonly string[]).includes(name);
+}
+
+function unknownProvider(name: string, provider: string): DureError {
+  const meant = closest(provider, PROVIDER_NAMES);
+  return new DureError("MODEL_NAME_INVALID", `"${name}" names no provider that is known.`, {
+    class: "input",
+    hint: meant ? `Did you mean "${meant}:…"?` : `Write provider:model; providers are ${PROVIDER_NAMES.join(", ")}.`,
+  });
+}
+
+const seconds = z.union([z.number(), z.string()]).transform((value, context) => {
+  if (typeof value === "number") return value;
+  return attempt(context, () => durationMs(value) / 1_000);
+});
+
+const providerName = z.string().transform((value, context) =>
+  attempt(context, () => {
+    if (!isProviderName(value)) throw unknownProvider(value, value);
+    return value;
+  }),
+);
+
+const llmRefShape = {
+  provider: providerName,
+  model: z.string().min(1),
+  temperature: z.number().min(0).max(2).optional(),
+  maxOutputTokens: z.int().min(1).optional(),
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+};
+const shortName = z.string().transform((name, context) => attempt(context, () => parseModelName(name)));
+const llmRef = fromText(shortName, fileObject(llmRefShape));
+const llm = fromText(
+  shortName.transform((ref) => ({ ...ref, fallbacks: [] })),
+  fileObject({ ...llmRefShape, fallbacks: z.array(llmRef).max(8).default([]) }),
+);
+
+const policy = fileObject({
+  maxAttempts: z.int().min(1).max(20).optional(),
+  maxRetry: z.int().min(0).max(19).optional(),
+  backoffSec: seconds.pipe(z.number().min(0).max(600)).default(1),
+  timeoutSec: seconds.pipe(z.number().positive().max(MAX_CALL_SEC)).default(60),
+  validate: z.string().min(1).optional(),
+  schema: z.string().min(1).optional(),
+  maxToolRounds: z.int().min(0).max(64).default(8),
+}).transform(({ maxAttempts, maxRetry, ...rest }, context) => {
+  if (maxAttempts !== undefined && maxRetry !== undefined) {
+    context.addIssue({ code: "custom", path: ["maxRetry"], message: '"maxAttempts" and "maxRetry" are one setting; keep one of them' });
+  }
+  return { ...rest, maxAttempts: maxAttempts ?? (maxRetry === undefined ? 3 : maxRetry + 1) };
+});
+
+const limit = fromText(
+  z.string().transform((text, context) => attempt(context, () => parseBudgetLimit(text))),
+  fileObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() }).transform(parseBudgetLimitObject),
+);
+const budget = fileObject({ turn: limit.optional(), session: limit.optional(), day: limit.optional() });
+
+/** Accepts {@link CardInput} in either spelling; gives a {@link Card} with its defaults. */
+export const cardSchema = fileObject({
+  llm: llm.optional(),
+  policy: policy.prefault({}),
+  tools: z.array(z.string().min(1)).default([]),
+  budget: budget.prefault({}),
+}) as unknown as z.ZodType<Card, CardInput>;
+
+function parseBudgetLimitObject(value: { tokens?: number | undefined; usd?: number | undefined }): BudgetLimit {
+  return parseBudgetLimit(value as BudgetLimitInput);
+}
+
+/** Text is read by one schema, everything else by the other, so that errors speak of what was written. */
+function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, long: Long) {
+  return z.unknown().transform((value, context): z.output<Text> | z.output<Long> => {
+    const result = (typeof value === "string" ? text : long).safeParse(value);
+    if (result.success) return result.data as z.output<Text> | z.output<Long>;
+    for (const issue of result.error.issues) context.addIssue({ code: "custom", path: issue.path, message: issue.message });
+    return z.NEVER;
+  });
+}
+
+function attempt<T>(context: z.core.$RefinementCtx, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const hint = error instanceof DureError && error.hint ? ` ${error.hint}` : "";
+    context.addIssue({ code: "custom", message: `${messageOf(error)}${hint}` });
+    return z.NEVER;
+  }
+}

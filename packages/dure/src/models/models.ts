@@ -1,0 +1,287 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { type Tracer, trace } from "@opentelemetry/api";
+import { type Clock, withTimeout } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { Json } from "../kernel/json.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { modelName, parseModelName } from "./card.ts";
+import { failureError, FAILURES, type FailureClass, modelError } from "./failures.ts";
+import {
+  DEFAULT_MAX_OUTPUT_TOKENS,
+  type FinishReason,
+  type LlmRef,
+  MAX_CALL_SEC,
+  type ModelAnswer,
+  type ModelCall,
+  type ModelCallOptions,
+  type ModelCallRecord,
+  type ModelRequest,
+  type ModelUsage,
+  type ToolCall,
+} from "./model.ts";
+import { OfflineModels, type OfflineModel } from "./offline.ts";
+import { costMicroUsd, DEFAULT_PRICES, estimateRequestTokens, estimateTokens, type Price, priceOf, type PriceTable } from "./prices.ts";
+import { callOptions } from "./prompt.ts";
+import { connect, type ProviderSettings } from "./providers.ts";
+import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetry.ts";
+
+export interface ModelsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly providers?: ProviderSettings;
+  /** Go before {@link DEFAULT_PRICES}. */
+  readonly prices?: PriceTable;
+  /** Beside `echo`. */
+  readonly offline?: readonly OfflineModel[];
+  /** Gets one record per finished call, good or bad. What it throws is logged and otherwise without effect. */
+  readonly onCall?: (record: ModelCallRecord) => void;
+  /** Default: the global one of OpenTelemetry, which does nothing until somebody installs an SDK. */
+  readonly tracer?: Tracer;
+}
+
+/** UTF-16 units of one answer, so that a server that never stops does not fill the memory. Source: our choice, far above what `maxOutputTokens` allows. */
+const MAX_ANSWER_UNITS = 4_000_000;
+
+/**
+ * The language models of one team: `resolve` a card's `llm`, then `stream` a request.
+ *
+ * One `stream` is one request to one model: nothing here repeats, chooses another model or runs a tool. Those
+ * are decisions of `runAttempts` and of the engine, and they are made once.
+ */
+export class Models {
+  readonly offline: OfflineModels;
+  readonly #options: ModelsOptions;
+  readonly #prices: PriceTable;
+  readonly #tracer: Tracer;
+
+  constructor(options: ModelsOptions) {
+    this.#options = options;
+    this.#prices = { ...DEFAULT_PRICES, ...options.prices };
+    this.#tracer = options.tracer ?? trace.getTracer("dure");
+    this.offline = new OfflineModels(options.offline ?? [], { clock: options.clock });
+  }
+
+  /** Undefined: the model is counted in tokens, not in money. */
+  priceOf(llm: LlmRef): Price | undefined {
+    return priceOf(this.#prices, llm);
+  }
+
+  /**
+   * A model that can be called. Nothing is connected yet.
+   * Throws `MODEL_NAME_INVALID`, `MODEL_KEY_MISSING`, `MODEL_BASE_URL_MISSING`, `MODEL_BASE_URL_INVALID`, `OFFLINE_MODEL_UNKNOWN`.
+   */
+  resolve(llm: LlmRef | string): ModelCall {
+    const ref = typeof llm === "string" ? parseModelName(llm) : llm;
+    const connection = connect(ref, this.#options.providers ?? {}, this.offline);
+    let opened: Promise<LanguageModelV4> | undefined;
+    return {
+      provider: ref.provider,
+      model: ref.model,
+      maxOutputTokens: ref.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
+      stream: (request, options = {}) => this.#stream(ref, () => (opened ??= connection()), request, options),
+    };
+  }
+
+  /** prepare → run → settle, for one call. */
+  async #stream(llm: LlmRef, open: () => Promise<LanguageModelV4>, request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer> {
+    const { clock, logger } = this.#options;
+    const { signal, attempt = 1, labels = {} } = options;
+    signal?.throwIfAborted();
+    const limits = {
+      temperature: request.temperature ?? llm.temperature,
+      maxOutputTokens: request.maxOutputTokens ?? llm.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
+    };
+    const hash = promptHash(request);
+    const at = clock.now();
+    const startedAt = clock.monotonic();
+    const timeoutMs = Math.min(options.timeoutMs ?? Infinity, MAX_CALL_SEC * 1_000);
+    const span = startCallSpan(this.#tracer, llm, { request, promptHash: hash, attempt, labels, ...limits });
+    const reading = new Reading(options, () => clock.monotonic() - startedAt);
+    const facts = (usage: ModelUsage) => ({
+      usage,
+      ...this.#costOf(llm, usage),
+      latencyMs: Math.round(clock.monotonic() - startedAt),
+      ...(reading.firstTokenMs === undefined ? {} : { firstTokenMs: Math.round(reading.firstTokenMs) }),
+    });
+    const record = { at, provider: llm.provider, model: llm.model, attempt, labels, promptHash: hash };
+
+    try {
+      await withTimeout(
+        clock,
+        timeoutMs,
+        () => failureError("timeout", `${modelName(llm)} did not answer within ${timeoutMs} ms.`),
+        async (callSignal) => {
+          const model = await open();
+          const { stream } = await model.doStream({ ...callOptions(request, limits), abortSignal: callSignal });
+          await reading.read(stream, callSignal);
+        },
+        { signal },
+      );
+      const answer: ModelAnswer = {
+        ...reading.result(llm),
+        provider: llm.provider,
+        model: llm.model,
+        ...facts(reading.usage(request)),
+      };
+      endCallSpan(span, answer);
+      this.#tell({ ...record, ...facts(answer.usage), finishReason: answer.finishReason }, options);
+      return answer;
+    } catch (error) {
+      const failed: unknown = signal?.aborted ? signal.reason : modelError(error, { ...llm, now: clock.now() });
+      const code = codeOf(failed) ?? FAILURES.aborted.code;
+      const known = facts(mayHaveCost(failed, reading) ? reading.usage(request) : NOTHING_USED);
+      failCallSpan(span, code, known.usage);
+      this.#tell({ ...record, ...known, error: code }, options);
+      logger.debug({ ...labels, provider: llm.provider, model: llm.model, attempt, code, latencyMs: known.latencyMs }, `model call to ${modelName(llm)} ended with ${code}`);
+      throw signal?.aborted ? failed : modelError(failed, { ...llm, now: clock.now(), facts: { usage: known.usage, ...this.#costOf(llm, known.usage) } });
+    }
+  }
+
+  #costOf(llm: LlmRef, usage: ModelUsage): { costMicroUsd?: number } {
+    const price = this.priceOf(llm);
+    return price ? { costMicroUsd: costMicroUsd(price, usage) } : {};
+  }
+
+  #tell(record: ModelCallRecord, { onRecord }: ModelCallOptions): void {
+    for (const sink of [onRecord, this.#options.onCall]) {
+      try {
+        sink?.(record);
+      } catch (error) {
+        this.#options.logger.error({ model: record.model, error: messageOf(error) }, "a sink for model calls threw; the call itself is not affected");
+      }
+    }
+  }
+}
+
+const NOTHING_USED: ModelUsage = { tokensIn: 0, tokensOut: 0, estimated: true };
+
+/** A refused request costs nothing; one that was cut off while the model worked probably does. */
+function mayHaveCost(failed: unknown, reading: Reading): boolean {
+  if (reading.hasUsage || reading.firstTokenMs !== undefined) return true;
+  const failure = failed instanceof DureError ? (failed.details?.["failure"] as FailureClass | undefined) : undefined;
+  if (failed instanceof DureError && /ECONNREFUSED|ENOTFOUND/.test(codeChain(failed))) return false;
+  return failure === undefined || FAILURES[failure].mayCost;
+}
+
+function codeChain(error: unknown): string {
+  const codes: string[] = [];
+  for (let current = error, depth = 0; current instanceof Error && depth < 6; current = current.cause, depth++) codes.push(codeOf(current) ?? "");
+  return codes.join(" ");
+}
+
+/** What has come of one answer so far. */
+class Reading {
+  /** From the start of the call, milliseconds. */
+  firstTokenMs: number | undefined;
+  readonly #options: Pick<ModelCallOptions, "onText" | "onFirstToken">;
+  readonly #elapsed: () => number;
+  readonly #toolCalls: ToolCall[] = [];
+  #text = "";
+  #finish: Extract<LanguageModelV4StreamPart, { type: "finish" }> | undefined;
+
+  constructor(options: Pick<ModelCallOptions, "onText" | "onFirstToken">, elapsed: () => number) {
+    this.#options = options;
+    this.#elapsed = elapsed;
+  }
+
+  get hasUsage(): boolean {
+    return Boolean(this.#finish?.usage.inputTokens.total);
+  }
+
+  /** Reads to the end. After an abort nothing is taken in any more, and the connection is given up. */
+  async read(stream: ReadableStream<LanguageModelV4StreamPart>, signal: AbortSignal): Promise<void> {
+    const reader = stream.getReader();
+    const giveUp = (): void => void reader.cancel(signal.reason).catch(() => {});
+    signal.addEventListener("abort", giveUp, { once: true });
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        signal.throwIfAborted();
+        if (done) return;
+        this.#take(value);
+      }
+    } catch (error) {
+      giveUp();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  #take(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case "text-delta":
+        if (part.delta === "") return;
+        this.#sawToken();
+        this.#text += part.delta;
+        if (this.#text.length > MAX_ANSWER_UNITS) throw failureError("format", `The answer is longer than ${MAX_ANSWER_UNITS} characters.`);
+        this.#options.onText?.(part.delta);
+        return;
+      case "tool-input-start":
+        this.#sawToken();
+        return;
+      case "tool-call":
+        this.#sawToken();
+        this.#toolCalls.push({ id: part.toolCallId, name: part.toolName, ...argsOf(part.input) });
+        return;
+      case "finish":
+        this.#finish = part;
+        return;
+      case "error":
+        throw part.error;
+      default: // reasoning, sources, files, metadata: nothing that is shown or kept
+    }
+  }
+
+  #sawToken(): void {
+    if (this.firstTokenMs !== undefined) return;
+    this.firstTokenMs = this.#elapsed();
+    this.#options.onFirstToken?.();
+  }
+
+  /** Throws where the stream ended but is no answer. */
+  result(llm: LlmRef): { text: string; toolCalls: readonly ToolCall[]; finishReason: FinishReason } {
+    const reason = this.#finish?.finishReason.unified ?? "interrupted";
+    switch (reason) {
+      case "interrupted":
+        throw failureError("network", `The answer of ${modelName(llm)} was cut off.`);
+      case "error":
+        throw failureError("server", `${modelName(llm)} ended its answer with an error.`);
+      case "content-filter":
+        throw failureError("refused", `${modelName(llm)} refused to answer.`);
+      default:
+    }
+    if (this.#text.trim() === "" && this.#toolCalls.length === 0) {
+      throw failureError("empty", `${modelName(llm)} answered nothing (finish reason ${reason}).`);
+    }
+    return { text: this.#text, toolCalls: this.#toolCalls, finishReason: reason };
+  }
+
+  /** The provider's numbers, or ours: some providers send none or 0, and after a cut there are none. */
+  usage(request: ModelRequest): ModelUsage {
+    const { inputTokens, outputTokens } = this.#finish?.usage ?? {};
+    if (inputTokens?.total) {
+      return {
+        tokensIn: inputTokens.total,
+        tokensOut: outputTokens?.total ?? this.#estimatedOut(),
+        ...(inputTokens.cacheRead ? { cachedIn: inputTokens.cacheRead } : {}),
+        estimated: outputTokens?.total === undefined,
+      };
+    }
+    return { tokensIn: estimateRequestTokens(request), tokensOut: this.#estimatedOut(), estimated: true };
+  }
+
+  #estimatedOut(): number {
+    return estimateTokens(this.#text) + (this.#toolCalls.length > 0 ? estimateTokens(JSON.stringify(this.#toolCalls)) : 0);
+  }
+}
+
+/** A tool without arguments is often called with no text at all. */
+function argsOf(input: string): Pick<ToolCall, "args" | "invalidArgs"> {
+  if (input.trim() === "") return { args: {} };
+  try {
+    return { args: JSON.parse(input) as Json };
+  } catch {
+    return { args: {}, invalidArgs: input };
+  }
+}

@@ -1,0 +1,284 @@
+import { describe, expect, test } from "vitest";
+import { assertBindable, COOKIE, decideOrigin, isHostAllowed } from "./access.ts";
+import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
+import { MemoryTokenStore, type Scope } from "./token-store.ts";
+import { request as httpRequest } from "node:http";
+
+const chat = { session_id: "mina", message: "안녕하세요" };
+
+/** fetch sets Host and Origin by itself; this sends what it is told. */
+function send(server: TestServer, method: string, path: string, headers: Record<string, string>, body?: unknown): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }> {
+  return new Promise((resolve, reject) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const request = httpRequest({ port: server.port, host: "127.0.0.1", method, path, headers: { ...(text === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(text) }), ...headers } }, (response) => {
+      let all = "";
+      response.on("data", (bytes: Buffer) => (all += bytes.toString()));
+      response.on("end", () => resolve({ status: response.statusCode!, headers: response.headers, body: all }));
+    });
+    request.on("error", reject);
+    request.end(text);
+  });
+}
+
+async function startWithTokens(options: Parameters<typeof startTestServer>[0] = {}): Promise<{ server: TestServer; store: MemoryTokenStore; token: (scopes: Scope[], tenant?: string) => Promise<{ token: string; id: string; bearer: Record<string, string> }> }> {
+  const store = new MemoryTokenStore();
+  const server = await startTestServer({ auth: store, ...options });
+  return {
+    server,
+    store,
+    token: async (scopes, tenant = "") => {
+      const { token, record } = await store.create({ name: "test", tenant, scopes });
+      return { token, id: record.id, bearer: { authorization: `Bearer ${token}` } };
+    },
+  };
+}
+
+describe("the Host header", () => {
+  test.each([
+    ["127.0.0.1:4600", false, true],
+    ["localhost", false, true],
+    ["dure.localhost:1", false, true],
+    ["LOCALHOST.:4600", false, true],
+    ["[::1]:4600", false, true],
+    ["dure.example.com", false, true],
+    ["dure.example.com:443", false, true],
+    ["evil.example", false, false],
+    ["127.0.0.1.evil.example", false, false],
+    ["localhost.evil.example", false, false],
+    ["192.168.0.5:4600", false, false],
+    ["192.168.0.5:4600", true, true],
+    ["evil.example", true, false],
+    ["", false, false],
+    ["a b", false, false],
+    [undefined, true, false],
+  ])("%s (addresses allowed: %s) is this server: %s", (host, addresses, allowed) => {
+    expect(isHostAllowed(host, { allowedHosts: ["dure.example.com"], addresses })).toBe(allowed);
+  });
+
+  test("a rebound name is refused before anything happens", async () => {
+    await using server = await startTestServer();
+
+    const answer = await send(server, "POST", "/v1/agent/chat", { host: "evil.example" }, chat);
+
+    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([403, { code: "HOST_NOT_ALLOWED" }]);
+    expect(server.conversations.changes).toBe(0);
+  });
+});
+
+describe("pages of other sites", () => {
+  const here = { method: "POST", host: "127.0.0.1:4600", origin: undefined, secFetchSite: undefined };
+
+  test.each([
+    ["a program without origin", here, "none", true],
+    ["dure's own page", { ...here, origin: "http://127.0.0.1:4600", secFetchSite: "same-origin" }, "cookie", true],
+    ["dure's own page behind TLS", { ...here, host: "dure.example.com", origin: "https://dure.example.com" }, "cookie", true],
+    ["another port of this machine", { ...here, origin: "http://127.0.0.1:3000", secFetchSite: "same-site" }, "none", false],
+    ["another site", { ...here, origin: "https://evil.example", secFetchSite: "cross-site" }, "none", false],
+    ["a sandboxed frame", { ...here, origin: "null" }, "none", false],
+    ["a listed page with a token", { ...here, origin: "https://app.example.com", secFetchSite: "cross-site" }, "bearer", true],
+    ["a listed page with a cookie", { ...here, origin: "https://app.example.com", secFetchSite: "cross-site" }, "cookie", false],
+    ["a cookie without a word of where it comes from", here, "cookie", false],
+    ["an EventSource of another site", { ...here, method: "GET", secFetchSite: "cross-site" }, "none", false],
+  ] as const)("%s", (_name, request, proof, allowed) => {
+    expect(decideOrigin(request, proof, { unsafe: true, corsOrigins: ["https://app.example.com"] }).allowed).toBe(allowed);
+  });
+
+  test("another page's GET or POST starts no turn, also on an open server", async () => {
+    await using server = await startTestServer();
+
+    const get = await send(server, "GET", "/v1/agent/chat/stream?session_id=mina&message=hi", { "sec-fetch-site": "cross-site" });
+    const post = await send(server, "POST", "/v1/agent/chat", { origin: "https://evil.example" }, chat);
+
+    expect([get.status, post.status]).toEqual([403, 403]);
+    expect(JSON.parse(post.body)).toMatchObject({ code: "ORIGIN_NOT_ALLOWED" });
+    expect(server.conversations.changes).toBe(0);
+  });
+
+  test("CORS is off unless an origin is listed", async () => {
+    await using server = await startTestServer({ corsOrigins: ["https://app.example.com"] });
+    const preflight = (origin: string): ReturnType<typeof send> => send(server, "OPTIONS", "/v1/agent/chat", { origin, "access-control-request-method": "POST" });
+
+    const listed = await preflight("https://app.example.com");
+    const other = await preflight("https://evil.example");
+    const read = await send(server, "GET", "/v1/services", { origin: "https://evil.example" });
+    const stream = await send(server, "POST", "/v1/agent/chat/stream", { origin: "https://app.example.com" }, chat);
+
+    expect([listed.status, listed.headers["access-control-allow-origin"]]).toEqual([204, "https://app.example.com"]);
+    expect(listed.headers["access-control-allow-credentials"]).toBeUndefined();
+    expect([other.status, other.headers["access-control-allow-origin"]]).toEqual([405, undefined]);
+    expect(read.headers["access-control-allow-origin"]).toBeUndefined();
+    expect([stream.status, stream.headers["access-control-allow-origin"], stream.headers["access-control-expose-headers"]]).toEqual([200, "https://app.example.com", "turn-id, retry-after"]);
+  });
+});
+
+describe("tokens", () => {
+  test("without one nothing but the public is answered", async () => {
+    const { server } = await startWithTokens();
+    await using _ = server;
+
+    const paths = ["/v1/services", "/v1/agent/sessions", "/v1/events", "/v1/me", "/metrics"];
+    const answers = await Promise.all(paths.map((path) => server.fetch(path)));
+    const open = await Promise.all(["/healthz", "/readyz", "/openapi.json"].map((path) => server.fetch(path)));
+
+    expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 401));
+    expect(answers[0]!.headers.get("www-authenticate")).toBe('Bearer realm="dure"');
+    expect(await answers[0]!.json()).toMatchObject({ code: "TOKEN_NEEDED" });
+    expect(open.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test("scopes decide, admin includes all", async () => {
+    const { server, token } = await startWithTokens();
+    await using _ = server;
+    const [chatter, planner, admin] = [await token(["chat"]), await token(["plans"]), await token(["admin"])];
+    const status = async (path: string, headers: Record<string, string>): Promise<number> => (await server.fetch(path, { headers })).status;
+
+    expect(await status("/v1/services", chatter.bearer)).toBe(200);
+    expect(await status("/metrics", chatter.bearer)).toBe(403);
+    expect(await status("/v1/services", planner.bearer)).toBe(403);
+    expect(await status("/v1/me", planner.bearer)).toBe(200);
+    expect(await status("/v1/services", admin.bearer)).toBe(200);
+    expect(await status("/metrics", admin.bearer)).toBe(200);
+    expect(await status("/v1/services", { authorization: "Bearer wrong" })).toBe(401);
+    expect(await status("/v1/services", { authorization: "Basic YTpi" })).toBe(401);
+  });
+
+  test("a revoked token is refused at once", async () => {
+    const { server, store, token } = await startWithTokens();
+    await using _ = server;
+    const { id, bearer } = await token(["chat"]);
+    expect((await server.fetch("/v1/me", { headers: bearer })).status).toBe(200);
+
+    await store.revoke(id);
+
+    expect((await server.fetch("/v1/me", { headers: bearer })).status).toBe(401);
+  });
+
+  test("the token's tenant owns what it makes; for another tenant it is not there", async () => {
+    const { server, token } = await startWithTokens();
+    await using _ = server;
+    const [mina, jun] = [await token(["chat"], "mina"), await token(["chat"], "jun")];
+    const turnId = (await server.post("/v1/agent/chat", chat, mina.bearer)).headers.get("turn-id")!;
+    const paths = [`/v1/agent/turns/${turnId}/stream`, "/v1/agent/sessions/mina", "/v1/agent/completed?session_id=mina", "/v1/events?session=mina"];
+
+    const own = await Promise.all(paths.slice(0, 3).map((path) => server.fetch(path, { headers: mina.bearer })));
+    const other = await Promise.all(paths.map((path) => server.fetch(path, { headers: jun.bearer })));
+    const all = await server.fetch("/v1/events", { headers: mina.bearer });
+
+    expect(own.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(other.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+    expect([all.status, await all.json()]).toMatchObject([403, { code: "EVENTS_NEED_SESSION" }]);
+    expect((await server.fetch(`/v1/agent/turns/${turnId}/stop`, { method: "POST", headers: jun.bearer })).status).toBe(404);
+    expect((await server.fetch("/v1/agent/sessions/mina", { method: "DELETE", headers: jun.bearer })).status).toBe(404);
+    expect((await server.post("/v1/agent/chat", chat, jun.bearer)).status).toBe(404);
+  });
+
+  test("an Idempotency-Key belongs to its token", async () => {
+    const { server, token } = await startWithTokens();
+    await using _ = server;
+    const [one, two] = [await token(["chat"]), await token(["chat"])];
+
+    const first = await server.post("/v1/agent/chat", chat, { ...one.bearer, "idempotency-key": "k" });
+    const second = await server.post("/v1/agent/chat", chat, { ...two.bearer, "idempotency-key": "k" });
+
+    expect(first.headers.get("turn-id")).not.toBe(second.headers.get("turn-id"));
+  });
+
+  test("login sets a cookie that scripts cannot read, logout takes it back", async () => {
+    const { server, token } = await startWithTokens();
+    await using _ = server;
+    const { token: text, id } = await token(["chat"]);
+    const page = { origin: server.url, "sec-fetch-site": "same-origin" };
+
+    const login = await send(server, "POST", "/v1/login", page, { token: text });
+    const setCookie = String(login.headers["set-cookie"]);
+    const cookie = setCookie.split(";")[0]!;
+    const me = await send(server, "GET", "/v1/me", { cookie });
+    const posted = await send(server, "POST", "/v1/agent/chat", { ...page, cookie }, chat);
+    const forged = await send(server, "POST", "/v1/agent/chat", { cookie, origin: "https://evil.example" }, chat);
+    const silent = await send(server, "POST", "/v1/agent/chat", { cookie }, chat);
+    const wrong = await send(server, "POST", "/v1/login", page, { token: "nope" });
+    const logout = await send(server, "POST", "/v1/logout", { ...page, cookie });
+
+    expect([login.status, wrong.status, logout.status]).toEqual([204, 401, 204]);
+    expect(setCookie).toMatch(new RegExp(`^${COOKIE}=[A-Za-z0-9_-]+; Path=/; HttpOnly; SameSite=Strict$`));
+    expect(setCookie).not.toContain(text);
+    expect(JSON.parse(me.body)).toEqual({ auth: "token", scopes: ["chat"], dev_mode: false, locale: "ko" });
+    expect([posted.status, forged.status, silent.status]).toEqual([200, 403, 403]);
+    expect(String(logout.headers["set-cookie"])).toContain("Max-Age=0");
+    expect(server.audit.map(({ what, subject }) => [what, subject])).toEqual([["login", id], ["logout", id]]);
+    expect(server.log.join("\n")).not.toContain(text);
+  });
+
+  test("a page behind TLS gets a Secure cookie", async () => {
+    const { server, token } = await startWithTokens({ allowedHosts: ["dure.example.com"] });
+    await using _ = server;
+    const { token: text } = await token(["chat"]);
+
+    const login = await send(server, "POST", "/v1/login", { host: "dure.example.com", origin: "https://dure.example.com" }, { token: text });
+
+    expect(String(login.headers["set-cookie"])).toContain("; Secure");
+  });
+});
+
+describe("limits of requests", () => {
+  test("more than allowed are 429 with Retry-After", async () => {
+    await using server = await startTestServer({ limits: { perLoopback: 3 } });
+
+    const answers = [];
+    for (let index = 0; index < 4; index++) answers.push(await server.fetch("/v1/services"));
+    const health = await server.fetch("/healthz");
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(Number(answers[3]!.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await answers[3]!.json()).toMatchObject({ code: "RATE_LIMITED" });
+    expect(health.status).toBe(200);
+  });
+
+  test("each token has its own count, wrong tokens count by address", async () => {
+    const { server, token } = await startWithTokens({ limits: { perToken: 2, perLoopback: 6 } });
+    await using _ = server;
+    const [one, two] = [await token(["chat"]), await token(["chat"])];
+    const status = async (headers: Record<string, string>): Promise<number> => (await server.fetch("/v1/me", { headers })).status;
+
+    expect([await status(one.bearer), await status(one.bearer), await status(one.bearer)]).toEqual([200, 200, 429]);
+    expect(await status(two.bearer)).toBe(200);
+    const guesses = [await status({ authorization: "Bearer guess1" }), await status({ authorization: "Bearer guess2" }), await status({ authorization: "Bearer guess3" })];
+    expect(guesses).toEqual([401, 401, 429]);
+  });
+
+  test("tries to log in are few", async () => {
+    const { server } = await startWithTokens({ limits: { logins: 2 } });
+    await using _ = server;
+
+    const answers = [];
+    for (let index = 0; index < 3; index++) answers.push((await server.post("/v1/login", { token: `guess-${index}` })).status);
+
+    expect(answers).toEqual([401, 401, 429]);
+  });
+});
+
+describe("where it listens", () => {
+  test("an address that others can reach needs tokens", () => {
+    expect(() => assertBindable("0.0.0.0", "open")).toThrow(expect.objectContaining({ code: "BIND_NEEDS_TOKEN" }));
+    expect(() => assertBindable("::", "open")).toThrow(expect.objectContaining({ code: "BIND_NEEDS_TOKEN" }));
+    expect(() => assertBindable("192.168.0.5", "open")).toThrow(expect.objectContaining({ code: "BIND_NEEDS_TOKEN" }));
+    expect(() => assertBindable("0.0.0.0", new MemoryTokenStore())).not.toThrow();
+    for (const host of ["127.0.0.1", "127.8.8.8", "localhost", "::1"]) expect(() => assertBindable(host, "open")).not.toThrow();
+  });
+});
+
+describe("what the log says", () => {
+  test("ids, but no words of a person and no query", async () => {
+    await using server = await startTestServer();
+
+    await using stream = new SseReader(await server.fetch("/v1/agent/chat/stream?session_id=mina&message=my-secret-words"));
+    await stream.ended;
+    await server.post("/v1/agent/chat", { session_id: "mina", message: "my-secret-words" });
+    await server.fetch("/v1/agent/chat", { method: "POST", headers: { "content-type": "application/json" }, body: '{"message": my-secret-words}' });
+    await until(() => server.log.length >= 3);
+
+    const lines = server.log.join("\n");
+    expect(lines).not.toContain("my-secret-words");
+    expect(JSON.parse(server.log[0]!)).toMatchObject({ method: "GET", path: "/v1/agent/chat/stream", status: 200, session: "mina", turn: stream.response.headers.get("turn-id") });
+  });
+});

@@ -1,0 +1,160 @@
+import { isIP } from "node:net";
+import { DureError } from "../kernel/errors.ts";
+import type { Caller } from "../engine/api.ts";
+import { SCOPES, type Scope, type TokenStore } from "./token-store.ts";
+
+/** Who may use a route: anybody, anybody known, or who has this scope. */
+export type RouteScope = "public" | "known" | Scope;
+
+/** Who asks. */
+export interface Principal {
+  readonly caller: Caller;
+  readonly scopes: readonly Scope[];
+  /** How they proved it; `none` on an open server. */
+  readonly proof: "none" | "bearer" | "cookie";
+  /** What they proved it with, to ask again while a stream is open; never logged. */
+  readonly token?: string;
+}
+
+/** What of a request says where it comes from. */
+export interface Origins {
+  readonly method: string;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  readonly secFetchSite: string | undefined;
+}
+
+export const COOKIE = "dure_token";
+
+/** A GET that starts a turn is as unsafe as a POST. */
+export function isUnsafe(method: string, route: string | undefined): boolean {
+  return !["GET", "HEAD", "OPTIONS"].includes(method) || route === "/v1/agent/chat/stream";
+}
+
+/**
+ * Whether the `Host` header names this server. A page that rebinds its own name to 127.0.0.1 has that name here.
+ * Behind tokens a bare address is fine as well: it cannot be rebound.
+ */
+export function isHostAllowed(host: string | undefined, options: { allowedHosts: readonly string[]; addresses: boolean }): boolean {
+  if (host === undefined) return false;
+  const name = hostName(host);
+  if (name === undefined) return false;
+  if (isLoopbackName(name)) return true;
+  if (options.addresses && isIP(name.replace(/^\[|\]$/g, "")) !== 0) return true;
+  return options.allowedHosts.some((allowed) => allowed.toLowerCase() === name || allowed.toLowerCase() === host.toLowerCase());
+}
+
+export function isLoopbackName(name: string): boolean {
+  return name === "localhost" || name.endsWith(".localhost") || name === "[::1]" || name === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
+}
+
+/** Whether an address of a peer is this machine's own. */
+export function isLoopbackAddress(address: string): boolean {
+  return isLoopbackName(address.replace(/^::ffff:/, ""));
+}
+
+/**
+ * Refuses what another site's page makes a browser do. Pure; the first rule that applies wins.
+ * A cookie leaves by itself, so what is unsafe needs the browser's word for where it comes from.
+ */
+export function decideOrigin(
+  request: Origins,
+  proof: Principal["proof"],
+  options: { unsafe: boolean; corsOrigins: readonly string[] },
+): { allowed: true } | { allowed: false; because: string } {
+  if (!options.unsafe) return { allowed: true };
+  const { method, host, origin, secFetchSite } = request;
+  if (origin !== undefined && proof !== "cookie" && options.corsOrigins.includes(origin)) return { allowed: true };
+  if (origin !== undefined && !isSameOrigin(origin, host)) return { allowed: false, because: `a page of ${origin} sent it` };
+  if (secFetchSite === "cross-site" || secFetchSite === "same-site") return { allowed: false, because: "a page of another origin sent it" };
+  if (proof === "cookie" && origin === undefined && secFetchSite === undefined && method !== "GET") {
+    return { allowed: false, because: "it comes with a cookie and without Origin or Sec-Fetch-Site" };
+  }
+  return { allowed: true };
+}
+
+/** The scheme is not compared: behind a proxy that ends TLS the server sees http, the page https. */
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  try {
+    return new URL(origin).host === new URL(`${new URL(origin).protocol}//${host}`).host;
+  } catch {
+    return false; // `null` and other opaque origins
+  }
+}
+
+/** Who asks, by `Authorization` or cookie; null for a stranger. Throws `TOKEN_INVALID` for a token that is not (or no longer) known. */
+export async function identify(
+  request: { authorization: string | undefined; cookie: string | undefined; address: string },
+  auth: TokenStore | "open",
+): Promise<Principal | null> {
+  if (auth === "open") return { caller: { tenant: "", name: request.address }, scopes: SCOPES, proof: "none" };
+
+  const bearer = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(request.authorization ?? "")?.[1];
+  if (request.authorization !== undefined && bearer === undefined) throw tokenInvalid();
+  const token = bearer ?? cookieOf(request.cookie, COOKIE);
+  if (token === undefined) return null;
+  const record = await auth.verify(token);
+  if (record) {
+    return { caller: { tenant: record.tenant, name: record.id }, scopes: record.scopes, proof: bearer === undefined ? "cookie" : "bearer", token };
+  }
+  if (bearer === undefined) return null; // an old cookie is a stranger, who may log in again
+  throw tokenInvalid();
+}
+
+/** Throws `TOKEN_NEEDED` or `SCOPE_MISSING` where this principal may not go. */
+export function assertMay(principal: Principal | null, scope: RouteScope): void {
+  if (scope === "public") return;
+  if (principal === null) {
+    throw new DureError("TOKEN_NEEDED", "This server answers to tokens only.", {
+      class: "unauthorized",
+      hint: "Send `Authorization: Bearer <token>`, or log in. `dure token create` makes one.",
+    });
+  }
+  if (scope === "known" || hasScope(principal, scope)) return;
+  throw new DureError("SCOPE_MISSING", `This needs the scope ${scope}; the token has ${principal.scopes.join(", ") || "none"}.`, {
+    class: "forbidden",
+    hint: `Use a token with the scope ${scope}.`,
+    details: { scope },
+  });
+}
+
+export function hasScope(principal: Principal, scope: Scope): boolean {
+  return principal.scopes.includes(scope) || principal.scopes.includes("admin");
+}
+
+/** Refuses to be reached from other machines without tokens. Throws `BIND_NEEDS_TOKEN`. */
+export function assertBindable(host: string, auth: TokenStore | "open"): void {
+  if (auth !== "open" || isLoopbackName(host)) return;
+  throw new DureError("BIND_NEEDS_TOKEN", `Listening on ${host} would let other machines in, and no token is set.`, {
+    class: "input",
+    hint: "Set DURE_TOKEN (or create tokens with `dure token create`), or listen on 127.0.0.1.",
+  });
+}
+
+/** `Set-Cookie` that logs in for the browser's session; an empty token logs out. */
+export function cookieHeader(token: string, options: { secure: boolean }): string {
+  const maxAge = token === "" ? "; Max-Age=0" : "";
+  return `${COOKIE}=${Buffer.from(token).toString("base64url")}; Path=/; HttpOnly; SameSite=Strict${options.secure ? "; Secure" : ""}${maxAge}`;
+}
+
+export function tokenInvalid(): DureError {
+  return new DureError("TOKEN_INVALID", "The token is not known here, or it was revoked.", {
+    class: "unauthorized",
+    hint: "`dure token list` shows the living ones.",
+  });
+}
+
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  for (const pair of header?.split(";") ?? []) {
+    const at = pair.indexOf("=");
+    const value = pair.slice(at + 1).trim();
+    if (at > 0 && pair.slice(0, at).trim() === name && /^[A-Za-z0-9_-]{1,700}$/.test(value)) return Buffer.from(value, "base64url").toString();
+  }
+  return undefined;
+}
+
+/** The name in a `Host` header without its port, in lower case; undefined for what is no host. */
+function hostName(host: string): string | undefined {
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host);
+  return match?.[1]?.toLowerCase().replace(/\.$/, "");
+}

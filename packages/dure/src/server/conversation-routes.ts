@@ -1,0 +1,280 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "../engine/api.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import { fromWire, toWire } from "../kernel/wire.ts";
+import { callerOf } from "./guard.ts";
+import { fieldError } from "./problem.ts";
+import {
+  ChatAnswer,
+  ChatBody,
+  ChatQuery,
+  CompletedAnswer,
+  DebugAnswer,
+  EventStream,
+  IdempotencyHeaders,
+  MAX_MESSAGE_BYTES,
+  problems,
+  ResumeHeaders,
+  ResumeQuery,
+  ServicesAnswer,
+  SessionAnswer,
+  SessionParams,
+  SessionQuery,
+  SessionsAnswer,
+  SessionsQuery,
+  StopAnswer,
+  StreamHeaders,
+  TurnParams,
+} from "./schemas.ts";
+import type { ServerParts } from "./server.ts";
+import { assertTurnId, decideStanding, parseTurnPosition, positionInvalid } from "./turn-position.ts";
+import { sendTurn } from "./turn-stream.ts";
+
+const config = { scope: "chat" } as const;
+const NOTHING = z.null().meta({ description: "Nothing." });
+
+/** Turns, their streams, and the sessions they belong to. Source: docs/spec/conversation §6. */
+export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+  const { conversations } = parts;
+
+  app.post(
+    "/v1/agent/chat",
+    { config, schema: { tags: ["turns"], summary: "Send a message, get the end of its turn", headers: IdempotencyHeaders, body: ChatBody, response: { 200: ChatAnswer, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
+    async (request, reply) => {
+      const turn = turnRequestOf(request.body);
+      request.sessionId = turn.session;
+      const gone = closedSignal(reply.raw);
+      const handle = conversations.turn(turn, { ...acceptOptionsOf(request), signal: gone });
+      handle.done.catch(() => undefined); // a turn that was not accepted is told by `turnId`
+      const turnId = await handle.turnId;
+      request.turnId = turnId;
+      reply.header("turn-id", turnId);
+      try {
+        const done = toWire(await unlessClosing(handle.done, parts.closing, turnId)) as { hooks: unknown };
+        return await reply.send({ interaction: done, hooks: done.hooks, turn_id: turnId } as ChatAnswerJson);
+      } catch (error) {
+        if (gone.aborted) return reply.hijack(); // nobody is left to answer; the turn goes on
+        throw error;
+      }
+    },
+  );
+
+  app.post(
+    "/v1/agent/chat/stream",
+    { config, schema: { tags: ["turns"], summary: "Send a message, read its turn as it happens", headers: IdempotencyHeaders, body: ChatBody, response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
+    async (request, reply) => {
+      const turn = turnRequestOf(request.body);
+      request.sessionId = turn.session;
+      const { turnId } = await conversations.accept(turn, acceptOptionsOf(request));
+      await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\n\n` });
+    },
+  );
+
+  app.get(
+    "/v1/agent/chat/stream",
+    { config, schema: { tags: ["turns"], summary: "The same for EventSource: with Last-Event-ID it goes on and starts nothing", headers: StreamHeaders, querystring: ChatQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 409, 413, 422, 429, 503) } } },
+    async (request, reply) => {
+      const session = request.query.session_id;
+      request.sessionId = session;
+      const position = parseTurnPosition(request.headers["last-event-id"]);
+      if (position) {
+        const turn = await conversations.find(position.turnId, { caller: callerOf(request) });
+        if (turn.sessionId !== session) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId} of another session.`);
+        return resumeTurn(parts, request, reply, position.turnId, position.seq, turn);
+      }
+      const { turnId } = await conversations.accept(turnRequestOf(request.query), acceptOptionsOf(request));
+      // `<turn>.0` is the stored message itself. Without it an EventSource that is cut off before the first event would ask again.
+      await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\nid: ${turnId}.0\n\n` });
+    },
+  );
+
+  app.get(
+    "/v1/agent/turns/:turn_id/stream",
+    { config, schema: { tags: ["turns"], summary: "A turn's stream again, live or finished", params: TurnParams, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 503) } } },
+    async (request, reply) => {
+      const turnId = request.params.turn_id;
+      assertTurnId(turnId);
+      const position = parseTurnPosition(request.headers["last-event-id"] || request.query.last_event_id);
+      const turn = await conversations.find(turnId, { caller: callerOf(request) });
+      request.sessionId = turn.sessionId;
+      if (position && position.turnId !== turnId) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`);
+      await resumeTurn(parts, request, reply, turnId, position?.seq, turn);
+    },
+  );
+
+  app.post(
+    "/v1/agent/turns/:turn_id/stop",
+    { config, schema: { tags: ["turns"], summary: "Stop a turn; it then ends in DONE with TURN_STOPPED", params: TurnParams, response: { 202: StopAnswer, ...problems(404, 409, 503) } } },
+    async (request, reply) => {
+      const turnId = request.params.turn_id;
+      assertTurnId(turnId);
+      request.turnId = turnId;
+      await conversations.stopTurn(turnId, { caller: callerOf(request) });
+      parts.audit?.({ who: callerOf(request), what: "turn.stop", subject: turnId });
+      return reply.code(202).send({ turn_id: turnId, status: "stopping" });
+    },
+  );
+
+  app.get(
+    "/v1/agent/completed",
+    { config, schema: { tags: ["sessions"], summary: "Finished flows, newest first", querystring: SessionQuery, response: { 200: CompletedAnswer, ...problems(400, 404) } } },
+    async (request) => {
+      const items = await conversations.completed(request.query.session_id, { caller: callerOf(request) });
+      return { items: toWire(items) } as z.input<typeof CompletedAnswer>;
+    },
+  );
+
+  app.get(
+    "/v1/agent/debug/:session_id",
+    { config, schema: { tags: ["sessions"], summary: "State, memory and completed flows; only in dev mode", params: SessionParams, response: { 200: DebugAnswer, ...problems(400, 404) } } },
+    async (request) => {
+      if (!parts.devMode) throw new DureError("DEV_MODE_OFF", "There is no debug view outside dev mode.", { class: "not-found", hint: "Start with DEV_MODE=true, or with `dure dev`." });
+      return toWire(await conversations.debug(request.params.session_id, { caller: callerOf(request) })) as z.input<typeof DebugAnswer>;
+    },
+  );
+
+  app.get(
+    "/v1/agent/sessions",
+    { config, schema: { tags: ["sessions"], summary: "Sessions, last used first", querystring: SessionsQuery, response: { 200: SessionsAnswer, ...problems(400) } } },
+    async (request) => {
+      const { limit, cursor, search } = request.query;
+      const page = await conversations.sessions({ caller: callerOf(request), limit, ...(cursor === undefined ? {} : { cursor }), ...(search === undefined ? {} : { search }) });
+      return { items: page.items.map(summaryToWire), next_cursor: page.nextCursor } as z.input<typeof SessionsAnswer>;
+    },
+  );
+
+  app.get(
+    "/v1/agent/sessions/:session_id",
+    { config, schema: { tags: ["sessions"], summary: "One session with its history", params: SessionParams, response: { 200: SessionAnswer, ...problems(400, 404) } } },
+    async (request) => {
+      request.sessionId = request.params.session_id;
+      const detail = await conversations.session(request.params.session_id, { caller: callerOf(request) });
+      return sessionToWire(detail, conversations.describe().map(({ name }) => name)) as z.input<typeof SessionAnswer>;
+    },
+  );
+
+  app.delete(
+    "/v1/agent/sessions/:session_id",
+    { config, schema: { tags: ["sessions"], summary: "Forget a session: memory, turns, finished flows", params: SessionParams, response: { 204: NOTHING, ...problems(400, 404) } } },
+    async (request, reply) => {
+      const session = request.params.session_id;
+      request.sessionId = session;
+      await conversations.forget(session, { caller: callerOf(request) });
+      parts.audit?.({ who: callerOf(request), what: "session.delete", subject: session });
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.get(
+    "/v1/services",
+    { config, schema: { tags: ["services"], summary: "What can be talked to", response: { 200: ServicesAnswer } } },
+    async () => ({ items: toWire(conversations.describe()) }) as z.input<typeof ServicesAnswer>,
+  );
+};
+
+type ChatAnswerJson = z.input<typeof ChatAnswer>;
+
+/** A checked request in the engine's words. Throws `MESSAGE_TOO_LARGE`, `MESSAGE_INVALID`. */
+function turnRequestOf(body: ChatBody): TurnRequest {
+  const { session_id: session, slots, ...rest } = body;
+  if (Buffer.byteLength(body.message) > MAX_MESSAGE_BYTES) {
+    throw fieldError("MESSAGE_TOO_LARGE", "message", "is longer than 64 KiB of UTF-8", "Send it in parts.");
+  }
+  if (body.message.trim() === "" && slots === undefined) throw fieldError("MESSAGE_INVALID", "message", "is empty", "Only slots may come without words.");
+  return { session, ...(fromWire(rest) as Omit<TurnRequest, "session" | "slots">), ...(slots === undefined ? {} : { slots: slots as JsonObject }) };
+}
+
+function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
+  const key = request.headers["idempotency-key"];
+  return { caller: callerOf(request), path: request.routeOptions.url, ...(typeof key === "string" ? { key } : {}) };
+}
+
+/** Goes on behind `seq` (undefined: from the start), or answers 204 when `DONE` was read. */
+async function resumeTurn(
+  parts: ServerParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  turnId: string,
+  seq: number | undefined,
+  turn: { status: string; lastSeq: number },
+): Promise<void> {
+  request.turnId = turnId;
+  const standing = decideStanding(seq === undefined ? undefined : { turnId, seq }, turnId, turn);
+  if (standing.is === "behind") return streamTurn(parts, request, reply, { turnId, after: standing.after, firstFrame: `: turn ${turnId}\n\n` });
+  await reply.code(204).header("turn-id", turnId).send(null);
+}
+
+/** Answers with a turn's stream. Whatever ends the reader, the turn goes on. */
+async function streamTurn(
+  { conversations, streams, clock, logger }: ServerParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { turnId, after, firstFrame }: { turnId: string; after: number; firstFrame: string },
+): Promise<void> {
+  request.turnId = turnId;
+  reply.hijack();
+  const stream = streams.open(reply.raw, { ...(reply.getHeaders() as OutgoingHttpHeaders), "turn-id": turnId }, firstFrame);
+  try {
+    await sendTurn(turnId, conversations.read(turnId, { after, caller: callerOf(request), signal: stream.signal }), stream, clock);
+    stream.end();
+  } catch (error) {
+    if (!stream.ended) logger.warn({ request: request.id, turn: turnId, error: messageOf(error) }, `stream of turn ${turnId} broke; its reader is asked to come back`);
+    stream.end("retry: 1000\n\n");
+  }
+  if (stream.wasCut) logger.warn({ request: request.id, turn: turnId }, `reader of turn ${turnId} was cut off because it did not read; it can resume`);
+}
+
+/** Aborts when the connection is gone before the answer left. */
+function closedSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort();
+  });
+  return controller.signal;
+}
+
+/** Waits for a turn as long as the server waits for it. Throws `SERVER_DRAINING`: the turn goes on elsewhere and can be read there. */
+async function unlessClosing<T>(done: Promise<T>, closing: AbortSignal, turnId: string): Promise<T> {
+  let onClosing: () => void = () => undefined;
+  const closed = new Promise<never>((_, reject) => {
+    onClosing = () =>
+      reject(
+        new DureError("SERVER_DRAINING", `This server closed while turn ${turnId} was running; the turn goes on.`, {
+          class: "unavailable",
+          hint: `Read it at /v1/agent/turns/${turnId}/stream, or send the same Idempotency-Key again.`,
+          details: { turnId, retryAfterMs: 1_000 },
+        }),
+      );
+    closing.addEventListener("abort", onClosing, { once: true });
+    if (closing.aborted) onClosing();
+  });
+  try {
+    return await Promise.race([done, closed]);
+  } finally {
+    closing.removeEventListener("abort", onClosing);
+  }
+}
+
+function summaryToWire(summary: SessionSummary): unknown {
+  const { sessionId, service, title, updatedAt, runningTurn } = summary;
+  return { session_id: sessionId, service, title, updated_at: updatedAt, running_turn: runningTurn === null ? null : { turn_id: runningTurn } };
+}
+
+function sessionToWire(detail: SessionDetail, services: readonly string[]): unknown {
+  const trace = detail.history.findLast(({ done }) => done !== undefined)?.done?.trace;
+  return {
+    ...(summaryToWire(detail) as object),
+    services,
+    locale: detail.locale,
+    time_zone: detail.timeZone,
+    state: detail.state,
+    stage: detail.stage,
+    history: toWire(detail.history),
+    completed: toWire(detail.completed),
+    ...(trace === undefined ? {} : { trace: toWire(trace) }),
+  };
+}

@@ -1,0 +1,196 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { DureError } from "../kernel/errors.ts";
+import type { Caller } from "../engine/api.ts";
+import { assertMay, decideOrigin, identify, isHostAllowed, isLoopbackAddress, isUnsafe, type Principal, type RouteScope } from "./access.ts";
+import { assertQueryDecodes } from "./body.ts";
+import type { ServerParts } from "./server.ts";
+
+export interface RequestLimits {
+  /** Requests per minute of one address that is not this machine's. Default 1 200. */
+  readonly perAddress?: number | undefined;
+  /** Requests per minute of this machine's own addresses. Default 600 000: a brake for a runaway loop, not for a benchmark. */
+  readonly perLoopback?: number | undefined;
+  /** Requests per minute with one token. Default as for the address it comes from. */
+  readonly perToken?: number | undefined;
+  /** Tries to log in per minute and address. Default 30. */
+  readonly logins?: number | undefined;
+}
+
+const PER_ADDRESS = 1_200;
+const PER_LOOPBACK = 600_000;
+const LOGINS = 30;
+
+/**
+ * What happens before any route, in this order: closing? the right host? not too often? who? from this origin? allowed?
+ * And one line of log behind it.
+ */
+export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
+  const { auth, limits = {}, allowedHosts = [], corsOrigins = [] } = parts;
+  const timeWindow = 60_000;
+  const forAddress = (request: FastifyRequest): number =>
+    isLoopbackAddress(request.ip) ? (limits.perLoopback ?? PER_LOOPBACK) : (limits.perAddress ?? PER_ADDRESS);
+  const countAddress = app.createRateLimit({ timeWindow, max: forAddress });
+  const countLogin = app.createRateLimit({ timeWindow, max: limits.logins ?? LOGINS });
+  const countToken = app.createRateLimit({
+    timeWindow,
+    max: (request) => limits.perToken ?? forAddress(request),
+    keyGenerator: (request) => request.principal?.caller.name ?? request.ip,
+  });
+  const knownPaths = new KnownPaths();
+
+  app.decorateRequest("principal", null);
+  app.decorateRequest("turnId", undefined);
+  app.decorateRequest("sessionId", undefined);
+  app.addHook("onRoute", ({ url, method }) => knownPaths.add(url, method));
+
+  app.addHook("onRequest", async (request, reply) => {
+    logWhenClosed(parts, request, reply);
+    if (parts.streams.isDraining) throw draining();
+    const { host, origin } = request.headers;
+    if (!isHostAllowed(host, { allowedHosts, addresses: auth !== "open" })) throw hostNotAllowed(host);
+    const route = request.routeOptions.url;
+    if (route !== "/healthz" && route !== "/readyz") await assertWithin(countAddress, request);
+    if (route === "/v1/login") await assertWithin(countLogin, request);
+
+    if (allowCors(origin, corsOrigins, reply) && request.method === "OPTIONS") return answerPreflight(reply);
+    assertQueryDecodes(request.raw.url ?? "");
+    if (request.is404) return;
+
+    const scope = scopeOf(request);
+    request.principal = await whoAsks(request, auth, scope);
+    if (request.principal && request.principal.proof !== "none") await assertWithin(countToken, request);
+    assertOrigin(request, corsOrigins);
+    assertMay(request.principal, scope);
+  });
+
+  app.addHook("onSend", async (_request, reply) => {
+    if (parts.streams.isDraining) reply.header("connection", "close"); // a connection that stays would keep the process
+  });
+
+  app.setNotFoundHandler((request) => {
+    const path = pathOf(request);
+    const allow = knownPaths.methodsOf(path);
+    if (allow.length === 0) throw new DureError("ROUTE_UNKNOWN", `There is nothing at ${path}.`, { class: "not-found", hint: "/openapi.json lists all routes." });
+    throw new DureError("METHOD_NOT_ALLOWED", `${path} does not take ${request.method}.`, { class: "input", hint: `It takes ${allow.join(", ")}.`, details: { allow } });
+  });
+}
+
+/** The caller of a request that passed `guardRequests`. */
+export function callerOf(request: FastifyRequest): Caller {
+  return request.principal!.caller;
+}
+
+function scopeOf(request: FastifyRequest): RouteScope {
+  const { config, url } = request.routeOptions;
+  return url === "/*" ? "public" : (config.scope ?? "admin");
+}
+
+async function whoAsks(request: FastifyRequest, auth: ServerParts["auth"], scope: RouteScope): Promise<Principal | null> {
+  if (scope === "public" && auth !== "open") return null;
+  return identify({ authorization: request.headers.authorization, cookie: request.headers.cookie, address: request.ip }, auth);
+}
+
+function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): void {
+  const { host, origin, "sec-fetch-site": secFetchSite } = request.headers;
+  const unsafe = isUnsafe(request.method, request.routeOptions.url);
+  const from = { method: request.method, host, origin, secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined };
+  const decision = decideOrigin(from, request.principal?.proof ?? "none", { unsafe, corsOrigins });
+  if (decision.allowed) return;
+  throw new DureError("ORIGIN_NOT_ALLOWED", `The request is refused because ${decision.because}.`, {
+    class: "forbidden",
+    hint: "Call from dure's own page or with a token; list other pages' origins in the server's CORS setting.",
+  });
+}
+
+async function assertWithin(count: ReturnType<FastifyInstance["createRateLimit"]>, request: FastifyRequest): Promise<void> {
+  const result = await count(request);
+  if (result.isAllowed || !result.isExceeded) return;
+  throw new DureError("RATE_LIMITED", `More than ${result.max} requests in a minute.`, {
+    class: "limit",
+    hint: "Wait as long as Retry-After says.",
+    details: { retryAfterMs: result.ttl },
+  });
+}
+
+/** Lets pages of listed origins read answers. True if this is one of them. Cookies are not shared: such a page sends a token. */
+function allowCors(origin: string | undefined, corsOrigins: readonly string[], reply: FastifyReply): boolean {
+  if (corsOrigins.length > 0) reply.header("vary", "origin");
+  if (origin === undefined || !corsOrigins.includes(origin)) return false;
+  reply.header("access-control-allow-origin", origin);
+  reply.header("access-control-expose-headers", "turn-id, retry-after");
+  return true;
+}
+
+function answerPreflight(reply: FastifyReply): FastifyReply {
+  return reply
+    .header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE")
+    .header("access-control-allow-headers", "authorization, content-type, idempotency-key, last-event-id")
+    .header("access-control-max-age", "600")
+    .code(204)
+    .send();
+}
+
+/** One line per request. The address is told without its query: a GET may carry a person's words there. */
+function logWhenClosed({ logger, clock }: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
+  const startedAt = clock.monotonic();
+  reply.raw.once("close", () => {
+    const fields = {
+      request: request.id,
+      method: request.method,
+      path: pathOf(request),
+      status: reply.raw.statusCode,
+      ms: Math.round(clock.monotonic() - startedAt),
+      caller: request.principal?.caller.name ?? request.ip,
+      ...(request.sessionId === undefined ? {} : { session: request.sessionId }),
+      ...(request.turnId === undefined ? {} : { turn: request.turnId }),
+      ...(reply.raw.writableFinished ? {} : { cut: true }),
+    };
+    const line = `${fields.method} ${fields.path} ${fields.status} in ${fields.ms} ms`;
+    if (scopeOf(request) === "public") logger.debug(fields, line);
+    else logger.info(fields, line);
+  });
+}
+
+function pathOf(request: FastifyRequest): string {
+  return (request.raw.url ?? "").split("?", 1)[0]!;
+}
+
+function draining(): DureError {
+  return new DureError("SERVER_DRAINING", "This server is closing.", { class: "unavailable", hint: "Try again: another process or the next start answers.", details: { retryAfterMs: 1_000 } });
+}
+
+function hostNotAllowed(host: string | undefined): DureError {
+  return new DureError("HOST_NOT_ALLOWED", `The Host header ${host === undefined ? "is missing" : `names ${JSON.stringify(host)}`}, which is not this server.`, {
+    class: "forbidden",
+    hint: "Use 127.0.0.1 or localhost, or list the name in the server's allowed hosts.",
+  });
+}
+
+/** Which methods a path takes, to tell 405 from 404. */
+class KnownPaths {
+  readonly #routes: { pattern: RegExp; methods: readonly string[] }[] = [];
+
+  add(url: string, method: string | readonly string[]): void {
+    if (url.includes("*")) return;
+    const pattern = new RegExp(`^${url.split(/:[A-Za-z_]+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^/]+")}$`);
+    this.#routes.push({ pattern, methods: [method].flat() as string[] });
+  }
+
+  methodsOf(path: string): readonly string[] {
+    return [...new Set(this.#routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))];
+  }
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Who may use the route. Without it only `admin` may. */
+    scope?: RouteScope;
+  }
+  interface FastifyRequest {
+    /** Set before any handler of a route runs; null for a stranger on a public route. */
+    principal: Principal | null;
+    /** For the log. */
+    turnId: string | undefined;
+    sessionId: string | undefined;
+  }
+}

@@ -1,0 +1,193 @@
+import type { OutgoingHttpHeaders } from "node:http";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import type { EventFilter, EventRole, PlatformEvent } from "../kernel/platform-events.ts";
+import { toWire } from "../kernel/wire.ts";
+import { cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
+import { parseEventPosition } from "./event-source.ts";
+import { callerOf } from "./guard.ts";
+import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, problems, ReadyAnswer, ResumeHeaders, splitList } from "./schemas.ts";
+import type { Health, ServerParts } from "./server.ts";
+import { frame, type SseStream } from "./sse.ts";
+import type { Scope } from "./token-store.ts";
+
+const NOTHING = z.null().meta({ description: "Nothing." });
+/** An open stream asks this often whether its token still lives, milliseconds. */
+const RECHECK_MS = 15_000;
+
+/** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
+export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+  const { auth, events, streams, clock, logger } = parts;
+
+  app.get(
+    "/v1/events",
+    { config: { scope: "known" }, schema: { tags: ["events"], summary: "All that happens, from one durable log", headers: ResumeHeaders, querystring: EventsQuery, response: { 200: PlatformEventStream, ...problems(400, 401, 403, 404) } } },
+    async (request, reply) => {
+      const principal = request.principal!;
+      const filter = filterOf(request.query);
+      const after = parseEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
+      await assertOwn(parts, principal, filter);
+
+      reply.hijack();
+      const stream = streams.open(reply.raw, reply.getHeaders() as OutgoingHttpHeaders, ": events\n\n");
+      const cancel = endWhenRevoked(parts, principal, stream);
+      try {
+        for await (const item of events.follow(filter, { ...(after === undefined ? {} : { after }), signal: stream.signal })) {
+          if (stream.ended) break;
+          if (item.kind === "reset") stream.write(frame("reset", { oldest: item.oldest }));
+          else if (mayRead(principal, filter, item.event)) stream.write(frame(item.event.type, toWire(item.event), item.event.id));
+          if (stream.isFull) await stream.roomAgain();
+        }
+        stream.end();
+      } catch (error) {
+        if (!stream.ended) logger.warn({ request: request.id, error: messageOf(error) }, "stream of events broke; its reader is asked to come back");
+        stream.end("retry: 1000\n\n");
+      } finally {
+        cancel();
+      }
+      if (stream.wasCut) logger.warn({ request: request.id }, "reader of events was cut off because it did not read; it can resume");
+    },
+  );
+
+  app.get(
+    "/v1/me",
+    { config: { scope: "known" }, schema: { tags: ["access"], summary: "Who one is here", response: { 200: MeAnswer, ...problems(401) } } },
+    async (request) => ({
+      auth: auth === "open" ? ("open" as const) : ("token" as const),
+      scopes: [...request.principal!.scopes],
+      dev_mode: parts.devMode,
+      locale: parts.locale,
+    }),
+  );
+
+  app.post(
+    "/v1/login",
+    { config: { scope: "public" }, schema: { tags: ["access"], summary: "Exchange a token for an HttpOnly cookie", body: LoginBody, response: { 204: NOTHING, ...problems(400, 401, 403, 429) } } },
+    async (request, reply) => {
+      if (auth === "open") return reply.code(204).send(null);
+      const record = await auth.verify(request.body.token);
+      if (!record) throw tokenInvalid();
+      parts.audit?.({ who: { tenant: record.tenant, name: record.id }, what: "login", subject: record.id });
+      return reply.code(204).header("set-cookie", cookieHeader(request.body.token, { secure: isSecure(request) })).send(null);
+    },
+  );
+
+  app.post(
+    "/v1/logout",
+    { config: { scope: "public" }, schema: { tags: ["access"], summary: "Take the cookie back", response: { 204: NOTHING, ...problems(403) } } },
+    async (request, reply) => {
+      const principal = await stranger(request, parts);
+      if (principal && principal.proof !== "none") parts.audit?.({ who: principal.caller, what: "logout", subject: principal.caller.name });
+      return reply.code(204).header("set-cookie", cookieHeader("", { secure: isSecure(request) })).send(null);
+    },
+  );
+
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/healthz",
+    config: { scope: "public" },
+    schema: { tags: ["operation"], summary: "Whether the process answers", response: { 200: HealthAnswer } },
+    handler: async () => ({ status: "ok" as const, version: parts.version }),
+  });
+
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/readyz",
+    config: { scope: "public" },
+    schema: { tags: ["operation"], summary: "Whether it can work, and if not, why", response: { 200: ReadyAnswer, 503: ReadyAnswer } },
+    handler: async (request, reply) => {
+      const health = await checkHealth(parts);
+      const principal = await stranger(request, parts);
+      const detailed = principal !== null && hasScope(principal, "admin");
+      return reply.code(health.ready ? 200 : 503).send(detailed ? copyOf(health) : withoutDetails(health));
+    },
+  });
+
+  app.get(
+    "/metrics",
+    { config: { scope: "admin" }, schema: { tags: ["operation"], summary: "Prometheus text", response: { 200: { description: "Metrics", content: { "text/plain": { schema: z.string() } } } } } },
+    async (_request, reply) => {
+      const text = await parts.metrics();
+      return reply.type("text/plain; version=0.0.4; charset=utf-8").serializer(String).send(text);
+    },
+  );
+
+  app.get("/openapi.json", { config: { scope: "public" }, schema: { hide: true } }, async () => app.swagger());
+};
+
+function filterOf(query: z.output<typeof EventsQuery>): EventFilter {
+  const { types, session, run, room, role } = query;
+  return {
+    ...(types === undefined ? {} : { types: splitList(types) }),
+    ...(session === undefined ? {} : { session }),
+    ...(run === undefined ? {} : { run }),
+    ...(room === undefined ? {} : { room }),
+    ...(role === undefined ? {} : { role }),
+  };
+}
+
+/** Scopes of which one is needed to read the events of a role. */
+const SCOPES_OF_ROLE = {
+  conversation: ["chat"],
+  delegation: ["rooms", "jobs"],
+  orchestration: ["plans"],
+  system: ["admin"],
+} as const satisfies Record<EventRole, readonly Scope[]>;
+
+/** Whether an event may be shown: those of one's own session with `chat`, others by their role. */
+function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent): boolean {
+  if (filter.session !== undefined && hasScope(principal, "chat")) return true;
+  return SCOPES_OF_ROLE[event.role].some((scope) => hasScope(principal, scope));
+}
+
+/** A tenant sees the events of its own sessions. Throws `SESSION_UNKNOWN` for another's, `EVENTS_NEED_SESSION` without one. */
+async function assertOwn({ conversations }: ServerParts, principal: Principal, filter: EventFilter): Promise<void> {
+  if (principal.caller.tenant === "" || hasScope(principal, "admin")) return;
+  if (filter.session === undefined) {
+    throw new DureError("EVENTS_NEED_SESSION", "A tenant's token reads the events of one session.", { class: "forbidden", hint: "Add ?session=<session_id>." });
+  }
+  await conversations.session(filter.session, { caller: principal.caller });
+}
+
+/** Ends a stream whose token was revoked meanwhile. Returns how to stop looking. */
+function endWhenRevoked({ auth, clock }: ServerParts, { token }: Principal, stream: SseStream): () => void {
+  if (auth === "open" || token === undefined) return () => undefined;
+  return clock.every(RECHECK_MS, () => {
+    auth.verify(token).then(
+      (record) => record ?? stream.end(),
+      () => undefined, // the store is away: nothing is known, the next look decides
+    );
+  });
+}
+
+/** Who asks on a public route, if they can say so; a bad token is nobody here. */
+async function stranger(request: FastifyRequest, { auth }: ServerParts): Promise<Principal | null> {
+  if (auth === "open") return { ...request.principal!, caller: callerOf(request) };
+  try {
+    return await identify({ authorization: request.headers.authorization, cookie: request.headers.cookie, address: request.ip }, auth);
+  } catch {
+    return null;
+  }
+}
+
+async function checkHealth({ health }: ServerParts): Promise<Health> {
+  try {
+    return await health();
+  } catch (error) {
+    return { ready: false, checks: { health: { ok: false, detail: messageOf(error) } } };
+  }
+}
+
+function copyOf({ ready, checks }: Health): z.input<typeof ReadyAnswer> {
+  return { ready, checks: { ...checks } };
+}
+
+function withoutDetails({ ready, checks }: Health): z.input<typeof ReadyAnswer> {
+  return { ready, checks: Object.fromEntries(Object.entries(checks).map(([name, { ok }]) => [name, { ok }])) };
+}
+
+function isSecure(request: FastifyRequest): boolean {
+  return request.protocol === "https" || request.headers["x-forwarded-proto"] === "https" || request.headers.origin?.startsWith("https://") === true;
+}

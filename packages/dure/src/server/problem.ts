@@ -1,0 +1,143 @@
+import { codeOf, DureError, type ErrorClass } from "../kernel/errors.ts";
+import { isObject } from "../kernel/json.ts";
+import { snakeCase, toWire } from "../kernel/wire.ts";
+
+/** RFC 9457 problem details, as sent. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: string;
+  readonly hint?: string;
+  /** One entry per field that was wrong. */
+  readonly errors?: readonly FieldError[];
+  readonly [fact: string]: unknown;
+}
+
+export interface FieldError {
+  /** Dotted path in the words of the wire, such as `slots.amount`; empty for the whole body. */
+  readonly field: string;
+  readonly message: string;
+}
+
+const STATUS_OF_CLASS = {
+  input: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  "not-found": 404,
+  conflict: 409,
+  limit: 429,
+  internal: 500,
+  unavailable: 503,
+} as const satisfies Record<ErrorClass, number>;
+
+/** Codes whose status is finer than their class. */
+const STATUS_OF_CODE: Readonly<Record<string, number>> = {
+  METHOD_NOT_ALLOWED: 405,
+  BODY_TOO_LARGE: 413,
+  MESSAGE_TOO_LARGE: 413,
+  CONTENT_TYPE_UNSUPPORTED: 415,
+  IDEMPOTENCY_KEY_REUSED: 422,
+  HEADERS_TOO_LARGE: 431,
+};
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: "The request is not valid",
+  401: "A token is needed",
+  403: "Not allowed",
+  404: "Not found",
+  405: "Method not allowed",
+  409: "In conflict with what is",
+  413: "Too large",
+  415: "Content type not supported",
+  422: "Cannot be processed",
+  429: "Too many requests",
+  431: "Headers too large",
+  500: "Something broke here",
+  503: "Not available now",
+};
+
+/** What Fastify calls its own refusals, in dure's words. */
+const FASTIFY_REFUSALS: Readonly<Record<string, { code: string; message: string; hint?: string }>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: "BODY_TOO_LARGE", message: "The body is larger than 128 KiB.", hint: "A message may have 64 KiB." },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    code: "CONTENT_TYPE_UNSUPPORTED",
+    message: "The body's content type is not application/json.",
+    hint: "Send JSON with the header content-type: application/json.",
+  },
+  FST_ERR_CTP_EMPTY_JSON_BODY: { code: "BODY_INVALID", message: "The body is empty.", hint: "Send a JSON object." },
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: "BODY_INVALID", message: "The body's length is not its Content-Length." },
+  FST_ERR_BAD_URL: { code: "URL_INVALID", message: "The address holds a broken percent-encoding." },
+};
+
+/** The `DureError` behind anything that was thrown while a request was answered. Unknown errors become `INTERNAL`, without their text. */
+export function asDureError(error: unknown): DureError {
+  if (error instanceof DureError) return error;
+
+  const refusal = FASTIFY_REFUSALS[codeOf(error) ?? ""];
+  if (refusal) {
+    return new DureError(refusal.code, refusal.message, { class: "input", cause: error, ...(refusal.hint === undefined ? {} : { hint: refusal.hint }) });
+  }
+  const fields = fieldErrorsOf(error);
+  if (fields) {
+    const names = fields.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`));
+    return new DureError("REQUEST_INVALID", `The request is not valid: ${names.join("; ")}.`, { class: "input", details: { errors: fields }, cause: error });
+  }
+  const status = isObject(error) || error instanceof Error ? (error as { statusCode?: unknown }).statusCode : undefined;
+  if (typeof status === "number" && status >= 400 && status < 500) {
+    return new DureError("REQUEST_INVALID", (error as Error).message, { class: "input", cause: error });
+  }
+  return new DureError("INTERNAL", "The server could not answer this request.", {
+    hint: "The server's log has the reason under the same request id.",
+    cause: error,
+  });
+}
+
+/** The status of an error: its code's, else its class's. */
+export function statusOf(error: DureError): number {
+  return STATUS_OF_CODE[error.code] ?? STATUS_OF_CLASS[error.class];
+}
+
+/** What is sent for an error. An internal error says nothing of its inside unless `showInternals`. */
+export function problemOf(error: DureError, options: { showInternals?: boolean } = {}): Problem {
+  const status = statusOf(error);
+  const { errors, ...facts } = error.details ?? {};
+  const hidden = status === 500 && options.showInternals !== true;
+  return {
+    ...(hidden ? {} : (toWire(facts) as Record<string, unknown>)),
+    type: `urn:dure:problem:${error.code.toLowerCase().replaceAll("_", "-")}`,
+    title: TITLES[status] ?? "Refused",
+    status,
+    detail: hidden ? "The server could not answer this request." : error.message,
+    code: error.code,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(Array.isArray(errors) ? { errors: errors as FieldError[] } : {}),
+  };
+}
+
+/** Seconds for `Retry-After`, at least 1; undefined where waiting does not help. */
+export function retryAfterOf(error: DureError): number | undefined {
+  const status = statusOf(error);
+  if (status !== 429 && status !== 503) return undefined;
+  const asked = error.details?.["retryAfterMs"];
+  return typeof asked === "number" && asked > 0 ? Math.max(1, Math.ceil(asked / 1_000)) : 1;
+}
+
+/** Fields of a failed zod validation as Fastify reports it; undefined for other errors. */
+function fieldErrorsOf(error: unknown): FieldError[] | undefined {
+  if (!(error instanceof Error) || !("validation" in error) || !Array.isArray(error.validation)) return undefined;
+  return (error.validation as { instancePath?: string; message?: string }[]).map(({ instancePath, message }) => ({
+    field: (instancePath ?? "").replace(/^\//, "").replaceAll("/", "."),
+    message: message ?? "is not valid",
+  }));
+}
+
+/** A wrong field that a schema cannot see. */
+export function fieldError(code: string, field: string, message: string, hint?: string): DureError {
+  return new DureError(code, `${snakeCase(field)}: ${message}.`, {
+    class: "input",
+    details: { errors: [{ field: snakeCase(field), message }] },
+    ...(hint === undefined ? {} : { hint }),
+  });
+}

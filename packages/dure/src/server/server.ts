@@ -1,0 +1,216 @@
+import type { AddressInfo } from "node:net";
+import compress from "@fastify/compress";
+import helmet from "@fastify/helmet";
+import rateLimit from "@fastify/rate-limit";
+import swagger from "@fastify/swagger";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { jsonSchemaTransform, jsonSchemaTransformObject, validatorCompiler } from "fastify-type-provider-zod";
+import type { Conversations } from "../engine/api.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { ulid } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { assertBindable } from "./access.ts";
+import { useStrictJson } from "./body.ts";
+import { conversationRoutes } from "./conversation-routes.ts";
+import { dashboardRoutes } from "./dashboard.ts";
+import type { EventSource } from "./event-source.ts";
+import { guardRequests, type RequestLimits } from "./guard.ts";
+import { platformRoutes } from "./platform-routes.ts";
+import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
+import { MAX_BODY_BYTES } from "./schemas.ts";
+import { SseStreams, type SseLimits } from "./sse.ts";
+import type { TokenStore } from "./token-store.ts";
+
+export interface ServerOptions {
+  readonly conversations: Conversations;
+  readonly events: EventSource;
+  /** Answers within a second or two, also while the database is away; `/readyz` is 503 unless `ready`. */
+  readonly health: () => Promise<Health>;
+  /** Prometheus text, version 0.0.4. */
+  readonly metrics: () => Promise<string>;
+  /** `open` answers to everybody and is only bound to this machine. */
+  readonly auth: TokenStore | "open";
+  readonly devMode: boolean;
+  /** Folder of the built dashboard with its `index.html`; without it `/` is 404. */
+  readonly dashboardFolder?: string | undefined;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Of dure, for `/healthz` and `/openapi.json`. */
+  readonly version: string;
+  /** Of the team; what `/v1/me` says before a session has its own. */
+  readonly locale: string;
+  readonly limits?: ServerLimits | undefined;
+  /** `Host` names besides this machine's own, such as `dure.example.com`. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** Origins whose pages may call with a token, such as `https://app.example.com`. Default none. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** Told of what people do: stop, delete, log in and out. Must not throw. */
+  readonly audit?: ((entry: AuditEntry) => void) | undefined;
+}
+
+export interface ServerLimits extends RequestLimits, SseLimits {
+  /** How long a closing server waits for turns that a `POST /v1/agent/chat` waits for, milliseconds. Default 10 000. */
+  readonly drainMs?: number | undefined;
+}
+
+export interface Health {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>;
+}
+
+export interface AuditEntry {
+  readonly who: { readonly tenant: string; readonly name: string };
+  /** Such as `turn.stop`, `session.delete`, `login`. */
+  readonly what: string;
+  /** Id of what it was done to. */
+  readonly subject: string;
+}
+
+/** What all routes of a server share. */
+export interface ServerParts extends ServerOptions {
+  readonly streams: SseStreams;
+  /** Aborts when a closing server waits no longer. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * The HTTP face of a team: every part is handed in, nothing is started. Routes of other parts are registered on the
+ * returned app with `config: { scope }`; a route without one needs `admin`. Closing it ends the streams with a hint to reconnect.
+ */
+export function createServer(options: ServerOptions): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: MAX_BODY_BYTES,
+    exposeHeadRoutes: false, // a HEAD must not run a GET that starts a turn
+    forceCloseConnections: "idle",
+    genReqId: () => ulid(options.clock.now()),
+    routerOptions: { maxParamLength: 1_024 },
+    return503OnClosing: false, // guard.ts says it as a problem
+    frameworkErrors: (error, request, reply) => sendProblem(options, error, request, reply as FastifyReply),
+    clientErrorHandler: answerBrokenHttp,
+  });
+  const closing = new AbortController();
+  const parts: ServerParts = { ...options, streams: new SseStreams(options.clock, options.limits), closing: closing.signal };
+
+  app.decorate("auth", { getter: () => options.auth });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data)); // answers are typed and tested; checking each again would cost and strip
+  useStrictJson(app);
+  app.setErrorHandler((error, request, reply) => sendProblem(options, error, request, reply));
+
+  void app.register(helmet, SECURITY_HEADERS);
+  void app.register(rateLimit, { global: false });
+  void app.register(compress, { globalDecompression: false, encodings: ["gzip", "identity"] });
+  void app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "dure", description: "Durable teams of AI agents.", version: options.version },
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      ...(options.auth === "open" ? {} : { security: [{ token: [] }] }),
+    },
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+  app.after(() => {
+    guardRequests(app, parts);
+    void app.register(conversationRoutes, parts);
+    void app.register(platformRoutes, parts);
+    void app.register(dashboardRoutes, parts);
+  });
+
+  app.addHook("preClose", async () => {
+    parts.streams.drain();
+    const cancel = options.clock.after(options.limits?.drainMs ?? 10_000, () => closing.abort());
+    app.server.once("close", cancel);
+  });
+  return app;
+}
+
+/** Listens. Throws `BIND_NEEDS_TOKEN` for an address that others can reach without tokens, `PORT_IN_USE`. */
+export async function startServer(app: FastifyInstance, options: { host?: string; port: number }): Promise<{ url: string; port: number }> {
+  const host = options.host ?? "127.0.0.1";
+  assertBindable(host, app.auth);
+  try {
+    await app.listen({ host, port: options.port });
+  } catch (cause) {
+    if (codeOf(cause) !== "EADDRINUSE" && codeOf(cause) !== "EACCES") throw cause;
+    const why = codeOf(cause) === "EACCES" ? "may not be used by this user" : "is in use by another process";
+    throw new DureError("PORT_IN_USE", `Port ${options.port} on ${host} ${why}.`, {
+      class: "unavailable",
+      hint: "Stop the other process, or set PORT to a free one.",
+      cause,
+    });
+  }
+  const { port } = app.server.address() as AddressInfo;
+  const name = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
+  return { url: `http://${name}:${port}`, port };
+}
+
+/** A page of dure runs its own scripts and talks to its own server; nothing else. Styles are inline because Mantine writes them. */
+const SECURITY_HEADERS = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'self'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'", "'unsafe-inline'"],
+      imgSrc: ["'self'", "data:", "blob:"],
+      fontSrc: ["'self'", "data:"],
+      connectSrc: ["'self'"],
+      objectSrc: ["'none'"],
+      baseUri: ["'none'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  strictTransportSecurity: false, // dure speaks plain HTTP; a proxy in front that ends TLS says this for itself
+  xFrameOptions: { action: "deny" as const },
+  referrerPolicy: { policy: "no-referrer" as const },
+};
+
+/** Bytes of a refused body that are still read so that its sender sees the refusal instead of a reset connection. */
+const DISCARD_BYTES = 32 * 1024 * 1024;
+
+async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const error = asDureError(thrown);
+  const status = statusOf(error);
+  if (status === 500) {
+    const cause = error.cause ?? error;
+    logger.error({ request: request.id, error: messageOf(cause), code: codeOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, `request ${request.id} failed`);
+  }
+  const retryAfter = retryAfterOf(error);
+  if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
+  if (status === 401) reply.header("www-authenticate", 'Bearer realm="dure"');
+  if (error.code === "METHOD_NOT_ALLOWED") reply.header("allow", (error.details?.["allow"] as string[]).join(", "));
+  if (status === 413) discardBody(request);
+  return reply.code(status).type("application/problem+json").serializer(JSON.stringify).send(problemOf(error, { showInternals: devMode }));
+}
+
+function discardBody(request: FastifyRequest): void {
+  let left = DISCARD_BYTES;
+  request.raw.on("data", (bytes: Buffer) => {
+    left -= bytes.length;
+    if (left < 0) request.raw.destroy();
+  });
+  request.raw.resume();
+}
+
+/** What is not HTTP never reaches a route: answered on the socket. */
+function answerBrokenHttp(error: NodeJS.ErrnoException, socket: import("node:net").Socket): void {
+  if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
+  const refusal =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? new DureError("HEADERS_TOO_LARGE", "The request's head is too large.", { class: "input", hint: "Send long messages with POST." })
+      : new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" });
+  const problem = problemOf(refusal);
+  const body = JSON.stringify(problem);
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+declare module "fastify" {
+  interface FastifyInstance {
+    readonly auth: TokenStore | "open";
+  }
+}

@@ -1,0 +1,154 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Cancel, Clock } from "../kernel/clock.ts";
+
+export interface SseLimits {
+  /** A comment leaves when nothing else did for this long, milliseconds. Default 15 000. Source: docs/spec/conversation §6. */
+  readonly heartbeatMs?: number | undefined;
+  /** Bytes that may wait for a reader before no more is fetched for it. Default 65 536. */
+  readonly bufferBytes?: number | undefined;
+  /** A reader that has not emptied its full buffer within this is cut off, milliseconds; it can resume. Default 30 000. */
+  readonly stallMs?: number | undefined;
+}
+
+/** Why a stream's signal aborts. One for all: making an error for each reader that leaves was 7 % of a short turn's time. */
+const READER_GONE = Object.assign(new Error("the reader is gone"), { name: "AbortError" });
+
+/** All event streams of one server: one heartbeat for all, and their end when the server drains. */
+export class SseStreams {
+  readonly #open = new Set<SseStream>();
+  readonly #clock: Clock;
+  readonly #limits: Required<{ [Key in keyof SseLimits]: number }>;
+  #stopHeartbeat: Cancel | undefined;
+  #draining = false;
+
+  constructor(clock: Clock, limits: SseLimits = {}) {
+    this.#clock = clock;
+    this.#limits = { heartbeatMs: limits.heartbeatMs ?? 15_000, bufferBytes: limits.bufferBytes ?? 65_536, stallMs: limits.stallMs ?? 30_000 };
+  }
+
+  /** Streams that are open now. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /** Sends the head and `firstFrame` in one piece, at once. The response belongs to the stream from here on. */
+  open(response: ServerResponse, headers: OutgoingHttpHeaders, firstFrame: string): SseStream {
+    const stream = new SseStream(response, this.#clock, this.#limits);
+    response.writeHead(200, { ...headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" });
+    stream.write(firstFrame);
+    if (this.#draining) {
+      stream.endForDrain();
+      return stream;
+    }
+    this.#open.add(stream);
+    stream.signal.addEventListener("abort", () => this.#open.delete(stream), { once: true });
+    this.#stopHeartbeat ??= this.#clock.every(Math.max(50, this.#limits.heartbeatMs / 15), () => this.#heartbeat());
+    return stream;
+  }
+
+  /** Ends every stream with a hint to reconnect after 1 s. Streams opened later end at once. */
+  drain(): void {
+    this.#draining = true;
+    this.#stopHeartbeat?.();
+    for (const stream of [...this.#open]) stream.endForDrain();
+  }
+
+  #heartbeat(): void {
+    const before = this.#clock.monotonic() - this.#limits.heartbeatMs;
+    for (const stream of this.#open) stream.beatIfSilentSince(before);
+  }
+}
+
+/** One reader. Whatever ends it (the reader, a stall, a drain, `end`) aborts `signal`; the turn it shows goes on. */
+export class SseStream {
+  readonly #response: ServerResponse;
+  readonly #clock: Clock;
+  readonly #limits: { readonly bufferBytes: number; readonly stallMs: number };
+  readonly #ended = new AbortController();
+  #wroteAt: number;
+  #cut = false;
+
+  constructor(response: ServerResponse, clock: Clock, limits: { readonly bufferBytes: number; readonly stallMs: number }) {
+    this.#response = response;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#wroteAt = clock.monotonic();
+    response.once("close", () => this.#ended.abort(READER_GONE));
+    response.on("error", () => this.#ended.abort(READER_GONE)); // a reset connection is an ended reader, not a failure of ours
+  }
+
+  /** Aborts when this reader is gone or has been sent away. */
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** True if the reader was cut off because it did not read. */
+  get wasCut(): boolean {
+    return this.#cut;
+  }
+
+  get ended(): boolean {
+    return this.#ended.signal.aborted;
+  }
+
+  /** Sends text that ends in a blank line. Nothing happens once the stream has ended. */
+  write(text: string): void {
+    if (this.ended) return;
+    this.#wroteAt = this.#clock.monotonic();
+    this.#response.write(text);
+  }
+
+  /** Whether the reader's buffer is full: fetch no more before `roomAgain()`. */
+  get isFull(): boolean {
+    return !this.ended && this.#response.writableNeedDrain && this.#response.writableLength >= this.#limits.bufferBytes;
+  }
+
+  /** Resolves when the buffer was emptied or the stream ended; cuts the reader off after `stallMs`. */
+  async roomAgain(): Promise<void> {
+    if (!this.isFull) return;
+    await new Promise<void>((resolve) => {
+      const settle = (): void => {
+        cancel();
+        this.#response.off("drain", settle);
+        this.#ended.signal.removeEventListener("abort", settle);
+        resolve();
+      };
+      const cancel = this.#clock.after(this.#limits.stallMs, () => {
+        this.#cut = true;
+        this.#response.destroy();
+        this.#ended.abort(READER_GONE);
+      });
+      this.#response.once("drain", settle);
+      this.#ended.signal.addEventListener("abort", settle, { once: true });
+    });
+  }
+
+  /** Ends the response behind what was written; a reader that does not fetch the rest within `stallMs` loses the connection. */
+  end(lastText = ""): void {
+    if (this.ended) return;
+    const cancel = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
+    this.#response.once("close", cancel);
+    this.#response.end(lastText);
+    this.#ended.abort(READER_GONE);
+  }
+
+  /** Ends with a hint to reconnect after 1 s, on a new connection. */
+  endForDrain(): void {
+    const { socket } = this.#response;
+    this.#response.once("finish", () => socket?.destroySoon());
+    this.end("retry: 1000\n\n");
+  }
+
+  beatIfSilentSince(before: number): void {
+    if (this.#wroteAt <= before && !this.isFull) this.write(": still here\n\n");
+  }
+}
+
+/** One SSE frame. `data` is written as JSON, so it is always one line. */
+export function frame(event: string, data: unknown, id?: string): string {
+  return id === undefined ? `event: ${event}\ndata: ${JSON.stringify(data)}\n\n` : `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}

@@ -1,0 +1,213 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { systemClock, type Clock } from "../kernel/clock.ts";
+import { DureError } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+
+/** What a token may do; `admin` includes the others. Source: docs/spec/platform §6. */
+export const SCOPES = ["chat", "rooms", "jobs", "plans", "admin"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface TokenRecord {
+  readonly id: string;
+  /** For people: whose token it is. */
+  readonly name: string;
+  /** Owner of what is created with it; `""` belongs to nobody in particular. */
+  readonly tenant: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+}
+
+export interface NewToken {
+  readonly name: string;
+  /** Default `""`. */
+  readonly tenant?: string;
+  readonly scopes: readonly Scope[];
+}
+
+export interface CreatedToken {
+  /** Shown once; only its hash is kept. */
+  readonly token: string;
+  readonly record: TokenRecord;
+}
+
+export interface TokenStore {
+  /** The living token's record, or null for an unknown or revoked one. */
+  verify(token: string): Promise<TokenRecord | null>;
+  create(token: NewToken): Promise<CreatedToken>;
+  /** True if it was alive until now. */
+  revoke(id: string): Promise<boolean>;
+  list(): Promise<readonly TokenRecord[]>;
+}
+
+/** 256 random bits behind a prefix that secret scanners can find. */
+export function newTokenText(): string {
+  return `dure_${randomBytes(32).toString("base64url")}`;
+}
+
+/** What is kept of a token: SHA-256 needs no salt over 256 random bits. */
+export function hashToken(token: string): Buffer {
+  return createHash("sha256").update(token, "utf8").digest();
+}
+
+/** Tokens of this process alone: `DURE_TOKEN`, and tests. */
+export class MemoryTokenStore implements TokenStore {
+  readonly #tokens = new Map<string, { hash: Buffer; record: TokenRecord }>();
+  readonly #clock: Clock;
+
+  constructor(options: { clock?: Clock } = {}) {
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Adds a token whose text is chosen outside, such as `DURE_TOKEN`. Throws `TOKEN_WEAK` below 16 characters. */
+  add(token: string, { name, tenant = "", scopes }: NewToken): TokenRecord {
+    if (token.length < 16) {
+      throw new DureError("TOKEN_WEAK", `The token ${name} has ${token.length} characters.`, {
+        class: "input",
+        hint: "Use at least 16 random characters, for example from `openssl rand -base64 32`.",
+      });
+    }
+    const record = { id: newId("token", this.#clock.now()), name, tenant, scopes, createdAt: this.#clock.now(), revokedAt: null };
+    this.#tokens.set(record.id, { hash: hashToken(token), record });
+    return record;
+  }
+
+  async verify(token: string): Promise<TokenRecord | null> {
+    const hash = hashToken(token);
+    let found: TokenRecord | null = null;
+    // Every token is compared, each in constant time: how long it takes says nothing about which one was close.
+    for (const candidate of this.#tokens.values()) {
+      if (timingSafeEqual(candidate.hash, hash) && candidate.record.revokedAt === null) found = candidate.record;
+    }
+    return found;
+  }
+
+  async create(options: NewToken): Promise<CreatedToken> {
+    const token = newTokenText();
+    return { token, record: this.add(token, options) };
+  }
+
+  async revoke(id: string): Promise<boolean> {
+    const entry = this.#tokens.get(id);
+    if (!entry || entry.record.revokedAt !== null) return false;
+    entry.record = { ...entry.record, revokedAt: this.#clock.now() };
+    return true;
+  }
+
+  async list(): Promise<readonly TokenRecord[]> {
+    return [...this.#tokens.values()].map(({ record }) => record);
+  }
+}
+
+/** The part of `pg` that the store speaks. */
+export interface Queryable {
+  query<Row>(text: string, values: readonly unknown[]): Promise<{ rows: Row[] }>;
+}
+
+/** The table of `PostgresTokenStore`; a migration holds this text. */
+export const TOKENS_SQL = /* sql */ `
+create table dure.tokens (
+  id text primary key,
+  hash bytea not null unique check (octet_length(hash) = 32), -- SHA-256; the token itself is nowhere
+  name text not null,
+  tenant text not null default '',
+  scopes text[] not null,
+  created_at timestamptz not null default clock_timestamp(),
+  revoked_at timestamptz
+);
+`;
+
+interface TokenRow {
+  readonly id: string;
+  readonly hash: Buffer;
+  readonly name: string;
+  readonly tenant: string;
+  readonly scopes: Scope[];
+  readonly created_at: Date;
+  readonly revoked_at: Date | null;
+}
+
+/** How long another process may still accept a token that was revoked here, milliseconds. */
+const REMEMBER_MS = 2_000;
+/** Living tokens remembered at most; beyond it the oldest is asked for again. */
+const REMEMBER_COUNT = 1_000;
+
+/** Tokens in PostgreSQL, the same for every process. A revoked one is refused here at once, elsewhere within 2 s. */
+export class PostgresTokenStore implements TokenStore {
+  readonly #database: Queryable;
+  readonly #clock: Clock;
+  readonly #remembered = new Map<string, { record: TokenRecord; until: number }>();
+
+  constructor(options: { database: Queryable; clock?: Clock }) {
+    this.#database = options.database;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  async verify(token: string): Promise<TokenRecord | null> {
+    const hash = hashToken(token);
+    const key = hash.toString("hex");
+    const remembered = this.#remembered.get(key);
+    if (remembered && remembered.until > this.#clock.monotonic()) return remembered.record;
+    this.#remembered.delete(key);
+
+    const { rows } = await this.#database.query<TokenRow>("select * from dure.tokens where hash = $1 and revoked_at is null", [hash]);
+    const row = rows[0];
+    if (!row || !timingSafeEqual(row.hash, hash)) return null;
+    this.#remember(key, recordOf(row));
+    return recordOf(row);
+  }
+
+  async create({ name, tenant = "", scopes }: NewToken): Promise<CreatedToken> {
+    const token = newTokenText();
+    const { rows } = await this.#database.query<TokenRow>(
+      "insert into dure.tokens (id, hash, name, tenant, scopes) values ($1, $2, $3, $4, $5) returning *",
+      [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes],
+    );
+    return { token, record: recordOf(rows[0]!) };
+  }
+
+  async revoke(id: string): Promise<boolean> {
+    const { rows } = await this.#database.query<{ id: string }>(
+      "update dure.tokens set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id",
+      [id],
+    );
+    for (const [key, { record }] of this.#remembered) if (record.id === id) this.#remembered.delete(key);
+    return rows.length > 0;
+  }
+
+  async list(): Promise<readonly TokenRecord[]> {
+    const { rows } = await this.#database.query<TokenRow>("select * from dure.tokens order by created_at, id", []);
+    return rows.map(recordOf);
+  }
+
+  #remember(key: string, record: TokenRecord): void {
+    if (this.#remembered.size >= REMEMBER_COUNT) this.#remembered.delete(this.#remembered.keys().next().value!);
+    this.#remembered.set(key, { record, until: this.#clock.monotonic() + REMEMBER_MS });
+  }
+}
+
+/** Several stores as one: verified in order, created in the last, revoked wherever it is. */
+export function combineTokenStores(stores: readonly [TokenStore, ...TokenStore[]]): TokenStore {
+  return {
+    async verify(token) {
+      for (const store of stores) {
+        const record = await store.verify(token);
+        if (record) return record;
+      }
+      return null;
+    },
+    create: (token) => stores.at(-1)!.create(token),
+    async revoke(id) {
+      for (const store of stores) if (await store.revoke(id)) return true;
+      return false;
+    },
+    async list() {
+      return (await Promise.all(stores.map((store) => store.list()))).flat();
+    },
+  };
+}
+
+function recordOf(row: TokenRow): TokenRecord {
+  const { id, name, tenant, scopes } = row;
+  return { id, name, tenant, scopes, createdAt: row.created_at.getTime(), revokedAt: row.revoked_at?.getTime() ?? null };
+}

@@ -1,0 +1,279 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { importModule, loadService } from "../engine/load-service.ts";
+import { codeDocument, problemAt, problemsError, problemsOf, readYaml, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
+import { id, memorySettings, oneOf, sentence, sessionSettings, settings, text, wholeNumber, yesOrNo } from "../engine/load-service-schema.ts";
+import type { Service } from "../engine/service.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { durationMs } from "../kernel/duration.ts";
+import { isObject } from "../kernel/json.ts";
+import { cardSchema, parseBudgetLimit, parseModelName, type BudgetLimitInput, type CardInput, type Llm, type LlmInput } from "../models/card.ts";
+import type { OfflineModel } from "../models/offline.ts";
+import { closest } from "../models/spelling.ts";
+
+// --- the schema: what may stand in dure.config.ts or dure.yaml. Defaults are in limits.ts, in one table.
+
+const name = text.max(100, { error: "must be a text of at most 100 characters" });
+const timeZone = z.string({ error: "must be an IANA name such as Asia/Seoul" }).refine(isTimeZone, { error: "must be an IANA name such as Asia/Seoul" });
+const duration = (from: string, to: string) =>
+  z.union([z.number(), z.string()]).transform((value, context) => {
+    const ms = durationOrNaN(value);
+    if (ms >= durationMs(from) && ms <= durationMs(to)) return ms;
+    context.addIssue({ code: "custom", message: `must be a duration from ${from} to ${to}, such as "${from}", or milliseconds` });
+    return z.NEVER;
+  });
+const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, { error: "must be an origin such as https://app.example" });
+
+const llm = z.custom<LlmInput>().transform((value, context): Llm => {
+  const card = cardSchema.safeParse({ llm: value });
+  if (card.success && card.data.llm) return card.data.llm;
+  for (const issue of card.error?.issues ?? []) context.addIssue({ code: "custom", path: issue.path.slice(1), message: issue.message.replace(/\.$/, "") });
+  return z.NEVER;
+});
+const card = z.custom<CardInput>().transform((value, context) => {
+  const read = cardSchema.safeParse(value);
+  if (read.success) return read.data;
+  for (const issue of read.error.issues) context.addIssue({ ...issue, code: "custom", message: issue.message });
+  return z.NEVER;
+});
+const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
+  try {
+    if (typeof value === "string") return parseBudgetLimit(value);
+    return parseBudgetLimit(budgetObject.parse(value) as BudgetLimitInput);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof DureError ? sentence(error) : 'must be an amount such as "20 USD" or "50000 tokens", or {tokens, usd}' });
+    return z.NEVER;
+  }
+});
+const budgetObject = z.strictObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() });
+
+const service = z.custom<Service | string>((value) => (typeof value === "string" && value !== "") || isService(value), {
+  error: "must be a service made by defineService, or the folder of one such as ./services/faq",
+});
+
+const offlineModel = z.custom<OfflineModel>((value) => isObject(value) && typeof value.name === "string" && typeof value.respond === "function", {
+  error: "must be a model made by offlineModel(name, respond)",
+});
+
+export const teamSchema = settings({
+  /** Shown to people. Default: the folder's name. */
+  name: name.optional(),
+  /** Texts of errors and buttons, unless the session says otherwise. */
+  locale: oneOf(["ko", "en"]).optional(),
+  timeZone: timeZone.optional(),
+  /** Of every agent whose card names none. */
+  model: llm.optional(),
+  agents: z
+    .record(
+      id,
+      settings({
+        displayName: name.optional(),
+        /** The one that answers where nobody else does. */
+        leads: yesOrNo.optional(),
+        /** Answers through this service instead of plain chat. */
+        service: z.string({ error: "must be the name of a service" }).optional(),
+        card: card.optional(),
+      }),
+    )
+    .optional(),
+  /** By name. The first one is the default. */
+  services: z.record(id, service, { error: "must be services by name" }).refine((services) => Object.keys(services).length > 0, { error: "must be at least one service by its name" }),
+  limits: settings({
+    maxFillTurns: wholeNumber(1, 100).optional(),
+    sessionQueue: wholeNumber(0, 1_000).optional(),
+    messageBytes: wholeNumber(1, 1_048_576).optional(),
+  }).optional(),
+  budgets: settings({
+    turn: budgetLimit.optional(),
+    session: budgetLimit.optional(),
+    agent: settings({ day: budgetLimit.optional() }).optional(),
+    team: settings({ day: budgetLimit.optional() }).optional(),
+  }).optional(),
+  memory: memorySettings.optional(),
+  sessions: sessionSettings.optional(),
+  server: settings({
+    port: wholeNumber(0, 65_535).optional(),
+    host: z.string({ error: "must be a host name or an IP address" }).regex(/^[\w.:-]+$/, { error: "must be a host name or an IP address" }).optional(),
+    devMode: yesOrNo.optional(),
+    /** Pages of other origins that may call the server. */
+    origins: z.array(origin, { error: "must be a list of origins such as https://app.example" }).optional(),
+  }).optional(),
+  database: settings({ connections: wholeNumber(4, 200).optional() }).optional(),
+  retention: settings({ turnEvents: duration("1h", "90d").optional(), events: duration("1h", "365d").optional() }).optional(),
+  /** USD per million tokens, by `provider:model`. */
+  prices: z
+    .record(
+      z.string(),
+      settings({ in: z.number().min(0), out: z.number().min(0), cachedIn: z.number().min(0).optional() }),
+    )
+    .optional(),
+  /** Functions that answer as `offline:<name>`; only in code. */
+  offlineModels: z.array(offlineModel, { error: "must be a list of models made by offlineModel(name, respond)" }).optional(),
+});
+
+/** What is given to `defineTeam`, or stands in dure.yaml. */
+export type TeamOptions = z.input<typeof teamSchema>;
+/** The same, checked. Services may still be folders; `loadTeam` gives them loaded. */
+export type TeamConfig = z.output<typeof teamSchema>;
+
+// --- reading
+
+/** A team as it stands in its folder. */
+export interface LoadedTeam {
+  readonly config: TeamConfig;
+  /** In the order of the configuration; the first one is the default. */
+  readonly services: Readonly<Record<string, Service>>;
+  /** Absolute. Paths of the configuration start here. */
+  readonly folder: string;
+  /** Absent for a team that was given in code. */
+  readonly document: SettingsDocument | undefined;
+}
+
+export const CONFIG_FILES = ["dure.config.ts", "dure.config.mts", "dure.config.js", "dure.config.mjs", "dure.yaml", "dure.yml"] as const;
+
+/** What other versions have. Accepting these keys silently would promise what nobody does. */
+const NOT_YET: readonly string[] = ["rooms", "jobs", "plans"];
+
+/** Reads the team of a folder. Throws `CONFIG_MISSING` or `CONFIG_INVALID` with every problem that was found. */
+export async function loadTeam(folder: string): Promise<LoadedTeam> {
+  const root = path.resolve(folder);
+  const { document, problems } = await readConfig(findConfig(root), root);
+  if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
+  return finish(checkTeam(document, root), root, document);
+}
+
+/** The same for a team that is given in code, as a library user does. */
+export async function readTeam(options: TeamOptions, folder = "."): Promise<LoadedTeam> {
+  const root = path.resolve(folder);
+  const document: SettingsDocument = { file: "defineTeam", value: options, locate: () => undefined };
+  const { document: _, ...team } = await finish(checkTeam(document, root), root, document);
+  return { ...team, document: undefined };
+}
+
+/** Checks the value of a document against the schema. Throws `CONFIG_INVALID`. */
+export function checkTeam(document: SettingsDocument, folder: string): TeamConfig {
+  const problems = capabilityProblems(document);
+  const read = teamSchema.safeParse(withoutCapabilities(document.value));
+  if (!read.success) problems.push(...problemsOf(read.error, document));
+  else problems.push(...relationProblems(read.data, document, folder));
+  if (problems.length > 0 || !read.success) throw problemsError("CONFIG_INVALID", document.file, problems);
+  return read.data;
+}
+
+function findConfig(root: string): string {
+  const found = CONFIG_FILES.filter((file) => existsSync(path.join(root, file)));
+  const [first, second] = found;
+  if (first === undefined) {
+    throw new DureError("CONFIG_MISSING", `${root} has no dure.config.ts and no dure.yaml.`, {
+      class: "input",
+      hint: "Go to the folder of your team, or make one: dure init my-team",
+    });
+  }
+  if (second !== undefined) {
+    throw new DureError("CONFIG_TWICE", `${root} has ${found.join(" and ")}; a team has one configuration.`, { class: "input", hint: `Delete or rename ${second}.` });
+  }
+  return path.join(root, first);
+}
+
+async function readConfig(file: string, root: string): Promise<{ document: SettingsDocument; problems: Problem[] }> {
+  const shown = path.relative(root, file);
+  const text = await readFile(file, "utf8");
+  if (/\.ya?ml$/.test(file)) return readYaml(shown, text);
+
+  let exports: Record<string, unknown>;
+  try {
+    exports = await importModule(file);
+  } catch (cause) {
+    // A problem that the module itself reports (a service that cannot be loaded) already says where and what.
+    if (cause instanceof DureError) throw cause;
+    throw new DureError("CONFIG_UNREADABLE", `${shown} cannot be loaded: ${messageOf(cause)}`, { class: "input", hint: importHint(cause), cause });
+  }
+  const document = codeDocument(shown, exports.default, text);
+  if (isObject(exports.default)) return { document, problems: [] };
+  return { document, problems: [{ file: shown, key: "", message: "has no team as its default export", hint: "Write: export default defineTeam({ … })" }] };
+}
+
+async function finish(config: TeamConfig, folder: string, document: SettingsDocument): Promise<LoadedTeam> {
+  const services: Record<string, Service> = {};
+  const problems: Problem[] = [];
+  for (const [key, given] of Object.entries(config.services)) {
+    const loaded = typeof given === "string" ? await loadService(path.resolve(folder, given)) : given;
+    if (loaded.name !== key) {
+      problems.push({ ...problemAt(document, ["services", key], `holds the service "${loaded.name}"`), allowed: `the service's own name as key: ${loaded.name}` });
+    }
+    services[key] = loaded;
+  }
+  if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
+  return { config, services, folder, document };
+}
+
+function capabilityProblems(document: SettingsDocument): Problem[] {
+  if (!isObject(document.value)) return [];
+  return NOT_YET.filter((key) => key in (document.value as object)).map((key) => ({
+    file: document.file,
+    ...document.locate([key]),
+    key,
+    message: `this version of dure has no ${key} yet`,
+    hint: "Remove the key; this version runs conversations: services, agents, memory, budgets",
+  }));
+}
+
+function withoutCapabilities(value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([key]) => !NOT_YET.includes(key))) : value;
+}
+
+/** What one key says about another. */
+function relationProblems(config: TeamConfig, document: SettingsDocument, folder: string): Problem[] {
+  const problems: Problem[] = [];
+  const services = Object.keys(config.services);
+  for (const [agent, { service: named }] of Object.entries(config.agents ?? {})) {
+    if (named !== undefined && !services.includes(named)) {
+      const meant = closest(named, services);
+      problems.push(problemAt(document, ["agents", agent, "service"], "names no service of this team", { allowed: services.join(", "), hint: meant && `did you mean ${meant}?` }));
+    }
+  }
+  for (const [key, given] of Object.entries(config.services)) {
+    if (typeof given === "string" && !existsSync(path.resolve(folder, given))) {
+      problems.push(problemAt(document, ["services", key], "names a folder that does not exist", { allowed: "a folder with service.yaml or service.ts, relative to the configuration" }));
+    }
+  }
+  const { keepRecentTurns, summarizeThreshold } = config.memory ?? {};
+  if (keepRecentTurns !== undefined && summarizeThreshold !== undefined && keepRecentTurns >= summarizeThreshold) {
+    problems.push(problemAt(document, ["memory", "keepRecentTurns"], "leaves nothing to fold", { allowed: `less than summarizeThreshold (${summarizeThreshold})` }));
+  }
+  for (const model of Object.keys(config.prices ?? {})) {
+    try {
+      parseModelName(model);
+    } catch (error) {
+      problems.push({ file: document.file, ...document.locate(["prices", model]), key: `prices.${model}`, message: sentence(error) });
+    }
+  }
+  return problems;
+}
+
+function isService(value: unknown): value is Service {
+  return isObject(value) && value.kind === "service" && typeof value.name === "string";
+}
+
+function isTimeZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: zone }) instanceof Intl.DateTimeFormat;
+  } catch {
+    return false;
+  }
+}
+
+function durationOrNaN(value: string | number): number {
+  try {
+    return durationMs(value);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function importHint(cause: unknown): string {
+  if (codeOf(cause) === "ERR_MODULE_NOT_FOUND") return "Check the path of the import (own files end in .ts), and run npm install.";
+  return "Run it alone to see where it fails: node dure.config.ts";
+}

@@ -1,0 +1,170 @@
+import { valueAt } from "../engine/load-service-document.ts";
+import { MEMORY_DEFAULTS } from "../engine/memory.ts";
+import type { BusyPolicy } from "../engine/service.ts";
+import { durationMs } from "../kernel/duration.ts";
+import { DureError } from "../kernel/errors.ts";
+import { modelName, parseModelName, type BudgetLimit, type Llm } from "../models/card.ts";
+import type { PriceTable } from "../models/prices.ts";
+import type { LoadedTeam, TeamConfig } from "./config.ts";
+import { VARIABLES, type Environment, type VariableKey } from "./environment.ts";
+
+/** One setting: where it may stand, and what holds when it stands nowhere. */
+interface Setting<Value> {
+  /** In the configuration; absent for what only the environment sets. */
+  readonly path?: readonly string[];
+  /** Goes before the configuration. */
+  readonly variable?: VariableKey;
+  readonly fallback: Value;
+  /** Of the fallback. */
+  readonly source: string;
+  readonly unit?: string;
+}
+
+const value = <Value>(setting: Setting<Value>): Setting<Value> => setting;
+
+/** Every setting that has a default. The environment goes before the configuration, the configuration before the default. */
+export const SETTINGS = {
+  locale: value<"ko" | "en">({ path: ["locale"], fallback: "en", source: "our choice" }),
+  timeZone: value<string>({ path: ["timeZone"], fallback: "UTC", source: "our choice; the same on every machine" }),
+  home: value<string>({ variable: "home", fallback: ".dure", source: "docs/spec/platform §2" }),
+  port: value<number>({ path: ["server", "port"], variable: "port", fallback: 4600, source: "docs/spec/platform §2" }),
+  host: value<string>({ path: ["server", "host"], variable: "host", fallback: "127.0.0.1", source: "docs/spec/platform §6" }),
+  devMode: value<boolean>({ path: ["server", "devMode"], variable: "devMode", fallback: false, source: "docs/spec/conversation §6" }),
+  origins: value<readonly string[]>({ path: ["server", "origins"], fallback: [], source: "docs/spec/platform §6" }),
+  logLevel: value<string>({ variable: "logLevel", fallback: "info", source: "our choice" }),
+  databaseConnections: value<number>({ path: ["database", "connections"], fallback: 16, source: "durable/database.ts" }),
+  busy: value<BusyPolicy>({ path: ["sessions", "busy"], fallback: "queue", source: "docs/spec/conversation §3" }),
+  sessionQueue: value<number>({ path: ["limits", "sessionQueue"], fallback: 20, source: "docs/spec/conversation §3", unit: "messages" }),
+  messageBytes: value<number>({ path: ["limits", "messageBytes"], fallback: 65_536, source: "docs/spec/conversation §6", unit: "bytes" }),
+  maxFillTurns: value<number>({ path: ["limits", "maxFillTurns"], variable: "maxFillTurns", fallback: 5, source: "docs/spec/conversation §8", unit: "turns" }),
+  summarizeThreshold: value<number>({ path: ["memory", "summarizeThreshold"], variable: "memorySummarizeThreshold", fallback: MEMORY_DEFAULTS.summarizeThreshold, source: "docs/spec/conversation §5", unit: "turns" }),
+  keepRecentTurns: value<number>({ path: ["memory", "keepRecentTurns"], variable: "memoryKeepRecentTurns", fallback: MEMORY_DEFAULTS.keepRecentTurns, source: "docs/spec/conversation §5", unit: "turns" }),
+  maxRawTurns: value<number>({ path: ["memory", "maxRawTurns"], variable: "memoryMaxRawTurns", fallback: MEMORY_DEFAULTS.maxRawTurns, source: "docs/spec/conversation §5", unit: "turns" }),
+  enableSummary: value<boolean>({ path: ["memory", "enableSummary"], variable: "memoryEnableSummary", fallback: MEMORY_DEFAULTS.enableSummary, source: "docs/spec/conversation §5" }),
+  summaryModel: value<string | undefined>({ path: ["memory", "summaryModel"], variable: "memorySummaryModel", fallback: undefined, source: "the team's model" }),
+  summaryPrompt: value<string | undefined>({ path: ["memory", "summaryPrompt"], fallback: undefined, source: "engine/memory.ts" }),
+  keepTurnEventsMs: value<number>({ path: ["retention", "turnEvents"], fallback: durationMs("24h"), source: "docs/spec/conversation §6", unit: "ms" }),
+  keepEventsMs: value<number>({ path: ["retention", "events"], fallback: durationMs("7d"), source: "DESIGN.md, retention", unit: "ms" }),
+} as const;
+
+export type SettingKey = keyof typeof SETTINGS;
+/** What holds, each from its first origin. */
+export type Settings = { readonly [Key in SettingKey]: (typeof SETTINGS)[Key] extends Setting<infer Value> ? Value : never };
+
+/** Where a value comes from, in words that lead a person there. */
+export type Origin =
+  | { readonly kind: "default"; readonly source: string }
+  | { readonly kind: "file"; readonly file: string; readonly line?: number }
+  | { readonly kind: "environment"; readonly variable: string };
+
+export interface ResolvedSetting {
+  /** Its path in the configuration, or its variable. */
+  readonly key: string;
+  readonly value: unknown;
+  readonly unit?: string;
+  readonly origin: Origin;
+}
+
+type TeamValues = Pick<LoadedTeam, "config" | "document">;
+
+/** The settings of a team in this environment. Throws `SETTINGS_DISAGREE` when two of them cannot both hold. */
+export function settingsOf(config: TeamConfig, environment: Environment): Settings {
+  const settings = Object.fromEntries(
+    Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, resolve(setting, { config, document: undefined }, environment).value]),
+  ) as unknown as Settings;
+  if (settings.keepRecentTurns < settings.summarizeThreshold) return settings;
+  throw new DureError("SETTINGS_DISAGREE", `memory.keepRecentTurns is ${settings.keepRecentTurns} and memory.summarizeThreshold is ${settings.summarizeThreshold}: nothing would ever be folded.`, {
+    class: "input",
+    hint: "Keep fewer turns than the threshold; dure doctor shows where each value comes from.",
+  });
+}
+
+/** Every limit and setting with its value and origin, for `dure doctor`. Secrets only say that they are set. */
+export function resolveLimits(team: TeamValues, environment: Environment): ResolvedSetting[] {
+  const settings = Object.values<Setting<unknown>>(SETTINGS).map((setting) => resolve(setting, team, environment));
+  return [...settings, modelSetting(team, environment), ...budgetSettings(team), ...secretSettings(environment)];
+}
+
+/** The model of the team: `DURE_MODEL`, else the configuration's, else `offline`. */
+export function modelOf(config: TeamConfig, environment: Environment): Llm {
+  if (environment.model !== undefined) return { ...parseModelName(environment.model), fallbacks: [] };
+  return config.model ?? { ...parseModelName("offline"), fallbacks: [] };
+}
+
+/** Prices that go before the built-in ones: the configuration speaks of USD per million tokens, the table of micro-USD. */
+export function pricesOf(config: TeamConfig): PriceTable {
+  return Object.fromEntries(
+    Object.entries(config.prices ?? {}).map(([model, { in: input, out, cachedIn }]) => [
+      model,
+      { in: input * 1_000_000, out: out * 1_000_000, ...(cachedIn !== undefined && { cachedIn: cachedIn * 1_000_000 }) },
+    ]),
+  );
+}
+
+/** `default (docs/spec/platform §2)`, `dure.yaml:7`, `PORT`. */
+export function originText(origin: Origin): string {
+  switch (origin.kind) {
+    case "default":
+      return `default (${origin.source})`;
+    case "file":
+      return origin.line === undefined ? origin.file : `${origin.file}:${origin.line}`;
+    case "environment":
+      return origin.variable;
+    default:
+      return origin satisfies never;
+  }
+}
+
+function resolve(setting: Setting<unknown>, { config, document }: TeamValues, environment: Environment): ResolvedSetting {
+  const { path, variable, fallback, source, unit } = setting;
+  const key = path?.join(".") ?? VARIABLES[variable!].name;
+  const more = unit === undefined ? {} : { unit };
+  if (variable !== undefined && environment[variable] !== undefined) {
+    return { key, value: environment[variable], ...more, origin: { kind: "environment", variable: VARIABLES[variable].name } };
+  }
+  const given = path === undefined ? undefined : valueAt(config, path);
+  if (given !== undefined) return { key, value: given, ...more, origin: fileOrigin(document, path!) };
+  return { key, value: fallback, ...more, origin: { kind: "default", source } };
+}
+
+function fileOrigin(document: TeamValues["document"], path: readonly string[]): Origin {
+  const line = document?.locate(path)?.line;
+  return { kind: "file", file: document?.file ?? "defineTeam", ...(line !== undefined && { line }) };
+}
+
+function modelSetting({ config, document }: TeamValues, environment: Environment): ResolvedSetting {
+  const origin: Origin =
+    environment.model !== undefined
+      ? { kind: "environment", variable: VARIABLES.model.name }
+      : config.model !== undefined
+        ? fileOrigin(document, ["model"])
+        : { kind: "default", source: "docs/spec/platform §2" };
+  return { key: "model", value: modelName(modelOf(config, environment)), origin };
+}
+
+function budgetSettings({ config, document }: TeamValues): ResolvedSetting[] {
+  const { turn, session, agent, team } = config.budgets ?? {};
+  const rows: [readonly string[], BudgetLimit | undefined][] = [
+    [["budgets", "turn"], turn],
+    [["budgets", "session"], session],
+    [["budgets", "agent", "day"], agent?.day],
+    [["budgets", "team", "day"], team?.day],
+  ];
+  return rows.map(([path, limit]) => ({
+    key: path.join("."),
+    value: limit === undefined ? "no bound" : budgetText(limit),
+    origin: limit === undefined ? { kind: "default", source: "our choice" } : fileOrigin(document, path),
+  }));
+}
+
+function budgetText({ tokens, microUsd }: BudgetLimit): string {
+  return [microUsd === undefined ? [] : `${microUsd / 1_000_000} USD`, tokens === undefined ? [] : `${tokens} tokens`].flat().join(", ");
+}
+
+function secretSettings(environment: Environment): ResolvedSetting[] {
+  return (["databaseUrl", "token", "openaiApiKey", "anthropicApiKey"] as const).map((key) => {
+    const isSet = environment[key] !== undefined;
+    const variable = VARIABLES[key].name;
+    return { key: variable, value: isSet ? "set" : "not set", origin: isSet ? { kind: "environment", variable } : { kind: "default", source: "secrets stand in the environment only" } };
+  });
+}

@@ -1,0 +1,141 @@
+/** Builds what is stale: the library into packages/dure/dist, the dashboard into packages/dure/dashboard. */
+
+import { createHash } from "node:crypto";
+import { access, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { root, runTool, type Finished } from "./processes.ts";
+
+export interface BuildResult {
+  readonly name: string;
+  readonly built: boolean;
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+/** Builds in order, stops at the first failure. Running it again at once builds nothing. */
+export async function buildStale(options: { env?: NodeJS.ProcessEnv } = {}): Promise<BuildResult[]> {
+  // The licence stands once in the repository and goes with the package.
+  await copyFile(path.join(root, "LICENSE"), path.join(root, LIBRARY, "LICENSE"));
+
+  const results: BuildResult[] = [];
+  for (const part of PARTS) {
+    const result = await buildPart(part, options.env ?? process.env);
+    results.push(result);
+    if (result.exitCode !== 0) break;
+  }
+  return results;
+}
+
+interface Part {
+  readonly name: string;
+  /** Files and folders whose contents decide whether a build is still good. */
+  readonly sources: readonly string[];
+  /** A file that every good build leaves. */
+  readonly product: string;
+  readonly build: (env: NodeJS.ProcessEnv) => Promise<Finished>;
+}
+
+const CACHE = path.join(root, "node_modules", ".cache", "dure");
+const LIBRARY = "packages/dure";
+const SHARED = ["package-lock.json", "tsconfig.base.json", `${LIBRARY}/package.json`, `${LIBRARY}/tsconfig.json`, `${LIBRARY}/src`];
+
+const PARTS: readonly Part[] = [
+  { name: "library", sources: SHARED, product: `${LIBRARY}/dist/index.js`, build: buildLibrary },
+  {
+    name: "dashboard",
+    sources: [...SHARED, "packages/dashboard"],
+    product: `${LIBRARY}/dashboard/index.html`,
+    build: buildDashboard,
+  },
+];
+
+async function buildPart(part: Part, env: NodeJS.ProcessEnv): Promise<BuildResult> {
+  const stampFile = path.join(CACHE, `${part.name}.stamp`);
+  const wanted = await fingerprint(part.sources);
+  const last = await readFile(stampFile, "utf8").catch(() => undefined);
+  if (last === wanted && (await exists(path.join(root, part.product)))) {
+    return { name: part.name, built: false, exitCode: 0, output: "" };
+  }
+
+  await rm(stampFile, { force: true });
+  const { exitCode, output } = await part.build(env);
+  if (exitCode === 0) await writeStamp(stampFile, wanted);
+  return { name: part.name, built: true, exitCode, output };
+}
+
+/** Compiles over what is there, so that a running server keeps its files, then removes what has no source any more. */
+async function buildLibrary(env: NodeJS.ProcessEnv): Promise<Finished> {
+  const finished = await runTool("tsc", ["-b", LIBRARY], { env });
+  if (finished.exitCode !== 0) return finished;
+
+  const dist = path.join(root, LIBRARY, "dist");
+  for (const file of await filesOf(dist)) {
+    const compiledFrom = /^(.+?)\.(js|d\.ts)(\.map)?$/.exec(path.relative(dist, file))?.[1];
+    if (compiledFrom === undefined) continue;
+    if (!(await exists(path.join(root, LIBRARY, "src", `${compiledFrom}.ts`)))) await rm(file);
+  }
+  return finished;
+}
+
+/** Built beside its place and moved there, so that a running server never serves half of it. */
+async function buildDashboard(env: NodeJS.ProcessEnv): Promise<Finished> {
+  const place = path.join(root, LIBRARY, "dashboard");
+  const next = path.join(CACHE, "dashboard");
+  const finished = await runTool("vite", ["build", "--outDir", next, "--emptyOutDir", "--logLevel", "warn"], {
+    cwd: path.join(root, "packages", "dashboard"),
+    env,
+  });
+  if (finished.exitCode === 0) {
+    await rm(place, { recursive: true, force: true });
+    await rename(next, place);
+  } else {
+    await rm(next, { recursive: true, force: true });
+  }
+  return finished;
+}
+
+/** One hash over names and contents; tests are left out, because nothing is built from them. */
+async function fingerprint(sources: readonly string[]): Promise<string> {
+  const hash = createHash("sha256").update(process.version);
+  for (const source of sources) {
+    for (const file of await filesOf(path.join(root, source))) {
+      hash.update(`\0${path.relative(root, file)}\0`).update(await readFile(file));
+    }
+  }
+  return hash.digest("hex");
+}
+
+async function filesOf(place: string): Promise<string[]> {
+  const entries = await readdir(place, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOTDIR") return undefined;
+    throw error;
+  });
+  if (!entries) return [place];
+
+  const files: string[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const inner = path.join(place, entry.name);
+    if (entry.isDirectory()) {
+      if (!NOT_SOURCES.has(entry.name)) files.push(...(await filesOf(inner)));
+    } else if (!/\.test\.tsx?$|^test-/.test(entry.name)) {
+      files.push(inner);
+    }
+  }
+  return files;
+}
+
+const NOT_SOURCES = new Set(["node_modules", "dist", "coverage"]);
+
+/** Written under another name first: a stamp is there whole or not at all. */
+async function writeStamp(file: string, content: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(`${file}.${process.pid}`, content);
+  await rename(`${file}.${process.pid}`, file);
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

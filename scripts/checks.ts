@@ -1,0 +1,58 @@
+/** The checks of `npm test`, in their order. Each is one look at the sources and says what it looked at. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { checkLayers } from "./layers.ts";
+import { packLibrary, tryPackage } from "./package.ts";
+import { root, runTool } from "./processes.ts";
+
+export type CheckResult =
+  | { readonly ok: true; readonly note?: string }
+  | { readonly ok: false; readonly output: string };
+
+export interface Check {
+  readonly name: string;
+  readonly run: (env: NodeJS.ProcessEnv) => Promise<CheckResult>;
+}
+
+export const CHECKS: readonly Check[] = [
+  { name: "types", run: checkTypes },
+  { name: "lint", run: (env) => judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env })) },
+  { name: "layers", run: () => checkLayers(root) },
+  { name: "unused", run: (env) => judge(runTool("knip", ["--no-progress"], { env })) },
+  { name: "package", run: checkPackedExports },
+];
+
+/** Only in the long run: it downloads the dependencies once more. */
+export const PACKAGE_CHECK: Check = { name: "install", run: (env) => tryPackage(env) };
+
+/** Incremental: the second run looks only at what changed, errors are kept. */
+async function checkTypes(env: NodeJS.ProcessEnv): Promise<CheckResult> {
+  const projects = { sources: "tsconfig.json", dashboard: "packages/dashboard" };
+  for (const [name, project] of Object.entries(projects)) {
+    const memory = path.join(root, "node_modules/.cache/dure", `types-${name}.tsbuildinfo`);
+    const options = ["--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", memory];
+    const result = await judge(runTool("tsc", [...options, "-p", project], { env }));
+    if (!result.ok) return result;
+  }
+  return { ok: true };
+}
+
+/** publint reads the tarball, so it sees what people get and not what lies in the folder. */
+async function checkPackedExports(env: NodeJS.ProcessEnv): Promise<CheckResult> {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-pack-"));
+  try {
+    const packed = await packLibrary(folder, env);
+    if (!packed.ok) return packed;
+    const result = await judge(runTool("publint", [packed.tarball, "--strict"], { env }));
+    return result.ok ? { ok: true, note: `${packed.files} files, ${(packed.bytes / 1e6).toFixed(1)} MB` } : result;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function judge(running: ReturnType<typeof runTool>): Promise<CheckResult> {
+  const { exitCode, output } = await running;
+  return exitCode === 0 ? { ok: true } : { ok: false, output: output.trim() || `ended with exit code ${exitCode}` };
+}

@@ -1,0 +1,73 @@
+/** A browser for the dashboard's tests: the one that is there, else Debian's or Ubuntu's through apt. */
+
+import { existsSync } from "node:fs";
+import { run } from "./processes.ts";
+
+export type BrowserResult =
+  | { readonly ok: true; readonly path: string; readonly note?: string }
+  | { readonly ok: false; readonly reason: string; readonly hint: string };
+
+/** Where the makers of Chromium and Chrome put it. */
+const KNOWN_PLACES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  linux: ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/usr/bin/google-chrome-stable"],
+  darwin: [
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  ],
+  win32: [
+    "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+    "C:\\Program Files (x86)\\Microsoft\\Edge\\Application\\msedge.exe",
+  ],
+};
+
+/** Korean is drawn from here; without it the screenshots and the measures of text would be those of empty boxes. */
+const KOREAN_FONT = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc";
+
+/** Finds or installs Chromium, and the CJK font where apt can bring it. Changes nothing when both are there. */
+export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Promise<BrowserResult> {
+  const given = env["CHROMIUM_PATH"];
+  if (given !== undefined) {
+    if (existsSync(given)) return { ok: true, path: given };
+    return { ok: false, reason: `CHROMIUM_PATH names ${given}, which does not exist`, hint: "Correct it, or unset it." };
+  }
+
+  const missing: string[] = [];
+  if (findChromium() === undefined) missing.push("chromium");
+  if (process.platform === "linux" && !existsSync(KOREAN_FONT)) missing.push("fonts-noto-cjk");
+  const trouble = missing.length > 0 ? await aptInstall(missing) : undefined;
+
+  const found = findChromium();
+  if (found !== undefined) return { ok: true, path: found, ...(trouble !== undefined && { note: trouble }) };
+  return {
+    ok: false,
+    reason: trouble ?? "Chromium was not found",
+    hint: "Install Chromium or Chrome, or set CHROMIUM_PATH to its program. The browser tests fail until then.",
+  };
+}
+
+function findChromium(): string | undefined {
+  return KNOWN_PLACES[process.platform]?.find((place) => existsSync(place));
+}
+
+/** Undefined after success, else what went wrong in one line. */
+async function aptInstall(packages: readonly string[]): Promise<string | undefined> {
+  const wanted = packages.join(" and ");
+  if (!existsSync("/usr/bin/apt-get")) return `${wanted} missing, and there is no apt-get here`;
+
+  const asRoot = process.getuid?.() === 0;
+  if (!asRoot && (await run("sudo", ["-n", "true"])).exitCode !== 0) {
+    return `${wanted} missing, and apt-get needs root: sudo apt-get install ${packages.join(" ")}`;
+  }
+  console.log(`[test] installing ${wanted} with apt-get`);
+  const apt = (...args: string[]) => {
+    const whole = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...APT_LIMITS, ...args];
+    return asRoot ? run(whole[0]!, whole.slice(1)) : run("sudo", ["-n", ...whole]);
+  };
+  await apt("update"); // an old list may still do, so its failure decides nothing
+  const installed = await apt("install", "--yes", "--no-install-recommends", ...packages);
+  if (installed.exitCode === 0) return undefined;
+  return `apt-get could not install ${wanted}: ${installed.output.trim().split("\n").at(-1) ?? ""}`;
+}
+
+/** Seconds: waiting for another apt-get is worth two minutes, a mirror that does not answer is not. */
+const APT_LIMITS = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=20"];

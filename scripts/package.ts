@@ -1,0 +1,102 @@
+/** The library as people get it: packed, and installed into an empty project that knows nothing of this repository. */
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { root, run, type Finished } from "./processes.ts";
+import type { CheckResult } from "./checks.ts";
+
+export type Packed =
+  | { readonly ok: true; readonly tarball: string; readonly files: number; readonly bytes: number }
+  | { readonly ok: false; readonly output: string };
+
+/** What a person must find in the tarball; each is a file whose absence breaks something that the README promises. */
+const MUST_CONTAIN = [
+  "LICENSE",
+  "README.md",
+  "bin/dure.mjs",
+  "dist/index.js",
+  "dist/index.d.ts",
+  "dist/cli/main.js",
+  "dashboard/index.html",
+];
+
+/** Packs what is built, without building again. The tarball lies in `folder`. */
+export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promise<Packed> {
+  const { exitCode, stdout, output } = await npm(
+    ["pack", "--ignore-scripts", "--json", "--silent", "--pack-destination", folder, "--workspace", "packages/dure"],
+    root,
+    env,
+  );
+  if (exitCode !== 0) return { ok: false, output };
+
+  const listed = readPackList(stdout);
+  if (!listed) return { ok: false, output: `npm pack printed no list of files:\n${output}` };
+  const names = new Set(listed.files.map((file) => file.path));
+  const missing = MUST_CONTAIN.filter((name) => !names.has(name));
+  if (![...names].some((name) => name.startsWith("templates/"))) missing.push("templates/");
+  if (missing.length > 0) return { ok: false, output: `the tarball lacks: ${missing.join(", ")}` };
+
+  const strangers = [...names].filter((name) => /\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//.test(name));
+  if (strangers.length > 0) return { ok: false, output: `the tarball must not contain: ${strangers.join(", ")}` };
+  return { ok: true, tarball: path.join(folder, listed.filename), files: names.size, bytes: listed.size };
+}
+
+/** Installs the tarball from the registry's parts into an empty folder and uses its command as a person would. */
+export async function tryPackage(env: NodeJS.ProcessEnv): Promise<CheckResult> {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-install-"));
+  try {
+    const packed = await packLibrary(folder, env);
+    if (!packed.ok) return packed;
+
+    const project = path.join(folder, "project");
+    await mkdir(project);
+    await writeFile(path.join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
+    const { version } = JSON.parse(await readFile(path.join(root, "packages/dure/package.json"), "utf8")) as { version: string };
+
+    const steps: readonly (readonly [what: string, does: () => Promise<Finished>, expected?: string])[] = [
+      ["npm install", () => npm(["install", "--no-audit", "--no-fund", packed.tarball], project, env)],
+      ["dure --version", () => npm(["exec", "--no", "--", "dure", "--version"], project, env), version],
+      ["dure init my-team", () => npm(["exec", "--no", "--", "dure", "init", "my-team"], project, env)],
+      ["import dure", () => run(process.execPath, ["--eval", IMPORTS], { cwd: project, env }), "ok"],
+    ];
+    for (const [what, does, expected] of steps) {
+      const { exitCode, output } = await does();
+      const ok = exitCode === 0 && (expected === undefined || output.includes(expected));
+      if (!ok) return { ok: false, output: `${what} ended with exit code ${exitCode}:\n${output}` };
+    }
+    return { ok: true, note: steps.map(([what]) => what).join(", ") };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const IMPORTS = `
+await Promise.all(["dure", "dure/client", "dure/testing"].map((name) => import(name)));
+console.log("ok");
+`;
+
+/** What `npm pack --json` tells about one package; a list in some versions of npm, an object by name in others. */
+interface Listed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+function readPackList(stdout: string): Listed | undefined {
+  const start = stdout.search(/^[[{]/m); // scripts of the package may print before it
+  if (start < 0) return undefined;
+  return Object.values(JSON.parse(stdout.slice(start)) as readonly Listed[] | Readonly<Record<string, Listed>>)[0];
+}
+
+/** npm by its own program where npm told us, because `npm` on Windows is a shell script. */
+function npm(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Finished> {
+  const program = env["npm_execpath"];
+  const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !NPM_OWN.test(name)));
+  return program?.endsWith(".js")
+    ? run(process.execPath, [program, ...args], { cwd, env: clean })
+    : run("npm", args, { cwd, env: clean });
+}
+
+/** What the npm that started us says about itself and its project; the project here is another one. */
+const NPM_OWN = /^npm_(package_|lifecycle_|config_local_prefix|command)|^INIT_CWD$/;

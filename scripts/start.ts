@@ -1,0 +1,20 @@
+/** `npm start`: builds what is stale, then runs the example team with the command line of the package. */
+
+import path from "node:path";
+import { buildStale } from "./build.ts";
+import { root, run } from "./processes.ts";
+
+for (const result of await buildStale()) {
+  if (result.built) console.log(`[start] ${result.name} ${result.exitCode === 0 ? "built" : "could not be built"}`);
+  if (result.exitCode !== 0) {
+    console.error(result.output.trimEnd());
+    process.exit(1);
+  }
+}
+
+const program = path.join(root, "packages", "dure", "bin", "dure.mjs");
+const team = await run(process.execPath, [program, "start", ...process.argv.slice(2)], {
+  cwd: path.join(root, "examples"),
+  show: true,
+});
+process.exitCode = team.exitCode;

@@ -1,0 +1,23 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  // Tests run the sources: `dure` means packages/dure/src, not what was last built.
+  resolve: { conditions: ["dure-source"] },
+  ssr: { resolve: { conditions: ["dure-source"], externalConditions: ["dure-source"] } },
+  test: {
+    include: [
+      "packages/*/src/**/*.test.{ts,tsx}",
+      "packages/*/test/**/*.test.{ts,tsx}",
+      "examples/**/*.test.ts",
+      "scripts/**/*.test.ts",
+    ],
+    exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000, // the first start of an embedded PostgreSQL on a busy machine
+    retry: 0, // a test that passes the second time has found something the first time
+    passWithNoTests: false,
+    allowOnly: false,
+  },
+});
