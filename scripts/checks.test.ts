@@ -1,4 +1,4 @@
-/** The checks bite: each rule of the house is broken once in a small tree, and the check must say so. */
+/** The checks bite: each kind of rule of the house is broken once in a small tree, and the check must say so. */
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

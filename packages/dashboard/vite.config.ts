@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
-import { defaultClientConditions, defineConfig } from "vite";
+import { defaultClientConditions, defaultServerConditions, defineConfig } from "vite";
 
 /** The server serves the folder under `/` with a strict CSP: no inline script, nothing from elsewhere. */
 export default defineConfig({
@@ -25,5 +25,6 @@ export default defineConfig({
       },
     },
   },
+  ssr: { resolve: { conditions: ["dure-source", ...defaultServerConditions] } }, // for tests that import a module of the page
   server: { proxy: { "/v1": process.env["DURE_URL"] ?? "http://127.0.0.1:4600" } },
 });

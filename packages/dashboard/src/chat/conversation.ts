@@ -118,7 +118,7 @@ export class Conversation {
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
-    if (this.#listeners.size === 1) this.#startWatching();
+    if (this.#view.phase !== "new") this.#startWatching();
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.#watch?.abort();
@@ -207,6 +207,7 @@ export class Conversation {
       const turnId = await stream.turnId;
       accepted = turnId;
       this.#sent.delete(outgoing.key);
+      this.#startWatching(); // from now on the server knows the session
       const current = this.#view.turn;
       const isNext = current === undefined;
       this.#changeEntry(outgoing.key, (entry) => ({ ...entry, turnId, status: isNext || current.turnId === turnId ? "sent" : "queued" }));
@@ -233,6 +234,10 @@ export class Conversation {
     } catch (error) {
       const now = this.#view.turn;
       if (this.#leave.signal.aborted || now?.turnId !== turnId) return;
+      if (error instanceof DureError && error.class === "not-found") {
+        this.#change({ turn: undefined }); // older than what the server keeps: nothing is left to show
+        return this.#next();
+      }
       this.#change({ turn: { ...now, connection: "lost", problem: asDureError(error) } });
       return;
     }
@@ -242,6 +247,7 @@ export class Conversation {
   #take(turnId: string, frame: TurnFrame): void {
     const { turn } = this.#view;
     if (turn?.turnId !== turnId) return;
+    const begunHere = this.#view.entries.some((entry) => entry.turnId === turnId);
     const view = turnView(turn.view, frame, systemClock.now());
     if (frame.type !== "DONE") return this.#change({ turn: { ...turn, view } }, "soon");
     const answer: Entry = {
@@ -252,7 +258,6 @@ export class Conversation {
       status: "sent",
       turnId,
       done: frame.data,
-      ...(this.#view.entries.some((entry) => entry.turnId === turnId) ? {} : { author: "system" as const }),
       ...(frame.data.error?.code === "TURN_STOPPED" ? { interrupted: true } : {}),
     };
     const entries = this.#view.entries.filter((entry) => entry.key !== answer.key);
@@ -265,6 +270,7 @@ export class Conversation {
       trace: frame.data.trace,
     });
     this.#onChange();
+    if (!begunHere) void this.load(); // who began it, and with which words, the server knows
   }
 
   #next(): void {
@@ -282,12 +288,20 @@ export class Conversation {
   // --- what others did
 
   #startWatching(): void {
+    if (this.#listeners.size === 0 || this.#watch?.signal.aborted === false) return;
     const watch = new AbortController();
     this.#watch = watch;
     const signal = AbortSignal.any([watch.signal, this.#leave.signal]);
     void (async () => {
       try {
-        for await (const event of this.#client.events({ session: this.sessionId, types: ["turn.*"] }, { signal, onReset: () => void this.load() })) {
+        const reload = (): void => void this.load();
+        let first = true;
+        const onConnection = (state: ConnectionState): void => {
+          if (state === "connected" && first) reload(); // what happened before the log was open
+          first = false;
+        };
+        const filter = { session: this.sessionId, types: ["turn.*"] };
+        for await (const event of this.#client.events(filter, { signal, onReset: reload, onConnection })) {
           if (event.turn === undefined) continue;
           await this.#delivering; // a turn of ours may be accepted before we know its id
           if (!this.#knows(event.turn)) await this.load();
@@ -322,19 +336,21 @@ export class Conversation {
     const running = session.runningTurn?.turnId;
     const waits = (entry: Entry): boolean => entry.role === "user" && entry.turnId !== undefined && !answered.has(entry.turnId) && entry.turnId !== running;
     const entries = stored.map((entry) => (waits(entry) ? { ...entry, status: "queued" as const } : entry));
+    // An answer that we have and the server's picture lacks: the picture is older than we are.
+    const ahead = new Set(mine.filter((entry) => entry.role === "assistant").map((entry) => entry.turnId));
     const { problem: _problem, ...view } = this.#view;
     this.#view = view;
     this.#change({
       phase: "ready",
       service: session.service,
-      entries: [...entries, ...mine],
-      ...(this.#view.turn === undefined ? { state: session.state, trace: session.trace } : {}),
+      entries: answersAfterQuestions([...entries, ...mine]),
+      ...(this.#view.turn === undefined && ahead.size === 0 ? { state: session.state, trace: session.trace } : {}),
     });
     for (const entry of entries) {
-      if (waits(entry) && entry.turnId !== this.#view.turn?.turnId && !this.#waiting.includes(entry.turnId!)) this.#waiting.push(entry.turnId!);
+      if (waits(entry) && !ahead.has(entry.turnId) && entry.turnId !== this.#view.turn?.turnId && !this.#waiting.includes(entry.turnId!)) this.#waiting.push(entry.turnId!);
     }
     if (this.#view.turn !== undefined) return;
-    if (running !== undefined) void this.#follow(running);
+    if (running !== undefined && !ahead.has(running)) void this.#follow(running);
     else this.#next();
   }
 
@@ -401,6 +417,17 @@ function entriesOf(history: readonly HistoryEntry[]): Entry[] {
     taken.add(key);
     return entryOf(entry, key);
   });
+}
+
+/** Each answer behind the messages of its turn: a message that waited was stored before the answer to the one before it. */
+function answersAfterQuestions(entries: readonly Entry[]): Entry[] {
+  const ordered: Entry[] = [];
+  for (const entry of entries) {
+    const place = entry.role === "user" || entry.turnId === undefined ? -1 : ordered.findLastIndex((other) => other.turnId === entry.turnId);
+    if (place < 0) ordered.push(entry);
+    else ordered.splice(place + 1, 0, entry);
+  }
+  return ordered;
 }
 
 function entryOf(entry: HistoryEntry, key: string): Entry {

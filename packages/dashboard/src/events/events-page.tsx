@@ -48,7 +48,7 @@ export function EventsPage(): ReactNode {
       </header>
       <div className="events-filters" role="search">
         <TextInput className="events-search" aria-label={text.events.search} placeholder={text.events.search} leftSection={<IconSearch size={15} />} value={search} onChange={(event) => setSearch(event.currentTarget.value)} />
-        <TextInput aria-label={text.events.types} placeholder={`${text.events.types} — ${text.events.typesHint}`} value={types} onChange={(event) => setTypes(event.currentTarget.value)} />
+        <TextInput aria-label={text.events.types} placeholder={`${text.events.types} · ${text.events.typesHint}`} value={types} onChange={(event) => setTypes(event.currentTarget.value)} />
         <TextInput aria-label={text.events.session} placeholder={text.events.session} value={session} onChange={(event) => setSession(event.currentTarget.value)} />
         <NativeSelect
           aria-label={text.events.role}
@@ -93,12 +93,12 @@ export function EventsPage(): ReactNode {
           {detail}
         </Drawer>
       )}
-      <footer className="events-foot" role="status">
+      <div className="events-foot" role="status">
         <span>{text.events.kept(view.rows.length, ROW_LIMIT)}</span>
         {view.dropped > 0 && <span>{text.events.dropped(view.dropped)}</span>}
         {view.paused && <span className="warn">{text.events.paused(view.held.length)}</span>}
         {view.wasReset && <span className="warn">{text.events.reset}</span>}
-      </footer>
+      </div>
     </div>
   );
 }

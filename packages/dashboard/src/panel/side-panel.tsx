@@ -31,16 +31,16 @@ export function SidePanel({ conversation, view, service, onSlots }: SidePanelPro
         <Tabs.Tab value="memory">{text.panel.memory}</Tabs.Tab>
         <Tabs.Tab value="trace">{text.panel.trace}</Tabs.Tab>
       </Tabs.List>
-      <Tabs.Panel value="agents">
+      <Tabs.Panel value="agents" tabIndex={0}>
         <AgentLog view={view.turn?.view ?? view.lastView} trace={view.trace} />
       </Tabs.Panel>
-      <Tabs.Panel value="state">
+      <Tabs.Panel value="state" tabIndex={0}>
         <StateView view={view} service={service} onSlots={onSlots} />
       </Tabs.Panel>
-      <Tabs.Panel value="memory">
+      <Tabs.Panel value="memory" tabIndex={0}>
         <MemoryView sessionId={conversation.sessionId} version={view.entries.length} />
       </Tabs.Panel>
-      <Tabs.Panel value="trace">
+      <Tabs.Panel value="trace" tabIndex={0}>
         <TraceView trace={view.trace} />
       </Tabs.Panel>
     </Tabs>

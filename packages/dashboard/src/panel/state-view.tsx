@@ -88,6 +88,7 @@ function Queue({ progress, state, service }: { progress: readonly TaskProgress[]
 }
 
 function Facts({ value, service }: { value: unknown; service: ServiceInfo | undefined }): ReactNode {
+  const words: Readonly<Record<string, string>> = useText().panel.facts;
   if (!isObject(value)) return <p>{shownValue(value)}</p>;
   return (
     <dl className="facts">
@@ -95,7 +96,7 @@ function Facts({ value, service }: { value: unknown; service: ServiceInfo | unde
         .filter(([, member]) => member !== null && member !== undefined && member !== "")
         .map(([name, member]) => (
           <div key={name}>
-            <dt>{labelOf(name, service?.slots ?? [])}</dt>
+            <dt>{words[name] ?? labelOf(name, service?.slots ?? [])}</dt>
             <dd>{shownValue(member, service?.slots?.find((slot) => slot.name === name))}</dd>
           </div>
         ))}

@@ -41,12 +41,12 @@ function Frame({ me }: { me: Me }): ReactNode {
       <a className="skip" href="#content">
         {text.skipToContent}
       </a>
-      <header className="shell-top">
+      <nav className="shell-top" aria-label={text.appName}>
         <ActionIcon variant="subtle" color="gray" size="lg" aria-label={text.nav.open} onClick={() => setOpen(true)}>
           <IconMenu2 size={20} />
         </ActionIcon>
         <Brand />
-      </header>
+      </nav>
       <Drawer opened={open} onClose={() => setOpen(false)} size={292} padding={0} title={<Brand />} closeButtonProps={{ "aria-label": text.nav.close }} classNames={{ content: "drawer-side" }}>
         <Sidebar me={me} />
       </Drawer>

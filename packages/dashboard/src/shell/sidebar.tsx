@@ -1,6 +1,5 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
 import { IconActivity, IconDeviceDesktop, IconLogout, IconMessageCircle, IconMoon, IconSun } from "@tabler/icons-react";
-import { useQueryClient } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
 import type { ReactNode } from "react";
@@ -36,7 +35,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
 
 export function Brand(): ReactNode {
   return (
-    <Link to="/chat" className="brand" aria-label="dure 두레">
+    <Link to="/chat" className="brand">
       <img src="/mark.svg" alt="" width={26} height={26} />
       <span lang="ko">두레</span>
       <small>dure</small>
@@ -48,11 +47,9 @@ function Settings({ me }: { me: Me }): ReactNode {
   const { language, text, choose } = useLanguage();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { client } = useParts();
-  const queries = useQueryClient();
   const leave = async (): Promise<void> => {
     await client.logout();
-    queries.removeQueries({ queryKey: ["me"] });
-    await queries.resetQueries();
+    window.location.assign("/"); // a fresh page holds nothing of what was seen
   };
   return (
     <div className="side-settings">

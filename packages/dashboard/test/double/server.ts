@@ -65,6 +65,8 @@ export class DoubleServer {
   readonly #refusals: { path: RegExp; status: number; body: unknown }[] = [];
   /** Every request so far: `POST /v1/… key=… last=…`. */
   readonly journal: { method: string; path: string; key?: string; lastEventId?: string; body?: unknown }[] = [];
+  /** The query of every reader of the event log. */
+  readonly filters: Record<string, string>[] = [];
   #ids = 0;
 
   constructor(options: DoubleOptions = {}) {
@@ -89,6 +91,11 @@ export class DoubleServer {
 
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Readers of the event log right now. */
+  get eventReaders(): number {
+    return this.#eventReaders.size;
   }
 
   /** The next response on a matching path is cut after so many frames; 0: before its headers, after its work. */
@@ -325,6 +332,7 @@ export class DoubleServer {
   }
 
   #streamEvents(url: URL, last: string | string[] | undefined, response: ServerResponse): void {
+    this.filters.push(Object.fromEntries(url.searchParams));
     const types = url.searchParams.get("types")?.split(",") ?? [];
     const fits = (event: Record<string, unknown>): boolean =>
       (types.length === 0 || types.some((type) => (type.endsWith(".*") ? String(event["type"]).startsWith(type.slice(0, -1)) : event["type"] === type))) &&

@@ -46,6 +46,7 @@ export function createProgram({ output, finish }: ProgramParts): Command {
     .version(version(), "-V, --version", "print the version")
     .helpCommand("help [command]", "show the help of a command")
     .showSuggestionAfterError(true)
+    .addHelpText("after", examplesText(["dure init my-team", "dure dev", "dure chat"]))
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void output.streams.stdout.write(text),
@@ -54,13 +55,15 @@ export function createProgram({ output, finish }: ProgramParts): Command {
       getErrHasColors: () => output.colors.isColorSupported,
     });
 
-  /** A command with `--json`, an example in its help, and its exit code. */
+  /** A command that only holds others. */
+  const group = (name: string, about: string, examples: readonly string[]): Command =>
+    program.command(name).description(about).addHelpText("after", examplesText(examples)).copyInheritedSettings(program);
   const add = (parent: Command, name: string, about: string, examples: readonly string[]): Command =>
     parent
       .command(name)
       .description(about)
       .option("--json", "print JSON in the spelling of the API")
-      .addHelpText("after", `\n${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  $ ${example}`).join("\n")}`)
+      .addHelpText("after", examplesText(examples))
       .copyInheritedSettings(program);
   const inFolder = (command: Command): Command => command.option("-C, --dir <folder>", "the team's folder", ".");
   const onServer = (command: Command): Command => inFolder(command).option("--url <address>", "the server (default: DURE_URL, else this machine's PORT)");
@@ -81,16 +84,16 @@ export function createProgram({ output, finish }: ProgramParts): Command {
 
   // --- set-up
 
-  run(add(program, "init", "make a new team in a folder of its name", ["dure init my-team && cd my-team && npm install && npx dure dev", "dure init 우리-팀"]).argument("<name>", "letters (한글 too), digits, spaces, _ and -"), async (name: string) => {
-    const { initTeam } = await import("./scaffold.ts");
+  run(add(program, "init", "make a new team in a folder of its name", ["dure init my-team && cd my-team && npx dure dev", "dure init 우리-팀"]).argument("<name>", "letters (한글 too), digits, spaces, _ and -"), async (name: string) => {
+    const { findsDure, initTeam } = await import("./scaffold.ts");
     const { folder, names } = await initTeam(name, { folder: ".", version: version() });
     const relative = path.relative(process.cwd(), folder);
     output.line(`${names.title} stands in ${relative}/`);
-    output.line(`Next: cd ${relative} && npm install && npx dure dev`);
+    output.line(`Next: cd ${relative} && ${findsDure(folder) ? "" : "npm install && "}npx dure dev`);
     output.result({ folder, name: names.name, title: names.title });
     return EXIT.ok;
   });
-  const create = program.command("new").description("make a part of a team").copyInheritedSettings(program);
+  const create = group("new", "make a part of a team", ["dure new service faq"]);
   run(inFolder(add(create, "service", "make a new service in services/", ["dure new service faq"])).argument("<name>", "letters (한글 too), digits, spaces, _ and -"), async (name: string, { dir }: Common) => {
     const { newService } = await import("./scaffold.ts");
     const { folder, names } = await newService(name, { folder: dir });
@@ -136,7 +139,7 @@ export function createProgram({ output, finish }: ProgramParts): Command {
       return showEvents({ client: await connect(options), output, follow: follow ?? false, types, session, role, since });
     },
   );
-  const token = program.command("token").description("create, list and revoke tokens").copyInheritedSettings(program);
+  const token = group("token", "create, list and revoke tokens", ["dure token create dashboard --scopes chat"]);
   run(
     onServer(add(token, "create", "make a token; it is shown once", ["dure token create dashboard --scopes chat", "dure token create ops --scopes admin --tenant acme"]))
       .argument("<name>", "for people: whose token it is")
@@ -166,7 +169,7 @@ export function createProgram({ output, finish }: ProgramParts): Command {
 
   // --- the database
 
-  const db = program.command("db").description("migrate, measure, back up and restore the database").copyInheritedSettings(program);
+  const db = group("db", "migrate, measure, back up and restore the database", ["dure db stats", "dure db backup team.dure.gz"]);
   const withDb = async ({ dir }: Common) => ({ ...(await import("./db.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });
   run(inFolder(add(db, "migrate", "bring the schema up to this version; a start does it too", ["dure db migrate"])), async (options: Common) => {
     const { dbMigrate, command } = await withDb(options);
@@ -195,6 +198,10 @@ export function createProgram({ output, finish }: ProgramParts): Command {
     return EXIT.ok;
   });
   return program;
+}
+
+function examplesText(examples: readonly string[]): string {
+  return `\n${examples.length === 1 ? "Example" : "Examples"}:\n${examples.map((example) => `  $ ${example}`).join("\n")}`;
 }
 
 /** The environment with what a `.env` file in the team's folder adds. */

@@ -32,12 +32,13 @@ export function packageName(name: string): string {
   return /^[a-z0-9][a-z0-9_-]*$/.test(name.toLowerCase()) ? name.toLowerCase() : "my-team";
 }
 
-/** Copies `templates/team` into a new folder. Returns its absolute path. */
+/** Makes a new folder with a team of one service. */
 export async function initTeam(written: string, options: { folder: string; version: string }): Promise<{ folder: string; names: Names }> {
   const names = namesOf(written, "team");
   const folder = path.resolve(options.folder, names.name);
   await assertEmpty(folder);
   await copyTemplate("team", folder, { TEAM_TITLE: names.title, PACKAGE_NAME: packageName(names.name), DURE_VERSION: options.version });
+  await copyTemplate("service", path.join(folder, "services", "minimal"), { SERVICE_TITLE: "Minimal", SERVICE_NAME: "minimal" });
   return { folder, names };
 }
 
@@ -48,6 +49,14 @@ export async function newService(written: string, options: { folder: string }): 
   await assertEmpty(folder);
   await copyTemplate("service", folder, { SERVICE_TITLE: names.title, SERVICE_NAME: names.name });
   return { folder, names };
+}
+
+/** Whether modules in `folder` find the package `dure`, in its own node_modules or above. */
+export function findsDure(folder: string): boolean {
+  for (let current = path.resolve(folder); ; current = path.dirname(current)) {
+    if (existsSync(path.join(current, "node_modules", "dure", "package.json"))) return true;
+    if (current === path.dirname(current)) return false;
+  }
 }
 
 async function assertEmpty(folder: string): Promise<void> {

@@ -24,7 +24,7 @@ export class EventLog {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#bufferLimit = options.bufferLimit ?? BUFFER_LIMIT;
-    this.#poller = new Poller({ ...options, clock: this.#clock, followers: this.#followers });
+    this.#poller = new Poller({ ...options, clock: this.#clock, followers: this.#followers, page: Math.min(PAGE, Math.ceil(this.#bufferLimit / 2)) });
   }
 
   /**
@@ -239,7 +239,7 @@ export type FollowedItem = { readonly kind: "event"; readonly event: PlatformEve
 const POLL_EVERY = 500;
 /** First pause while an open transaction hides written events, in milliseconds; doubles up to POLL_EVERY. */
 const POLL_BLOCKED = 10;
-/** Events per page of a follower that catches up, and per look of the poller. */
+/** Events per page of a follower that catches up, and per look of the poller; there half a buffer at most, so that only slowness fills one. */
 const PAGE = 500;
 /** Events looked at for one page, so that a rare filter costs no long statement. */
 const SCAN = 5_000;
@@ -405,7 +405,7 @@ class Follower {
 class Poller {
   position: Position = START;
   users = 0;
-  readonly #options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower> };
+  readonly #options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower>; page: number };
   #started: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   #pollAgain = false;
@@ -415,7 +415,7 @@ class Poller {
   #unsubscribe: (() => void) | undefined;
   #failing = false;
 
-  constructor(options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower> }) {
+  constructor(options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower>; page: number }) {
     this.#options = options;
   }
 
@@ -475,8 +475,8 @@ class Poller {
   }
 
   async #pollOnce(): Promise<void> {
-    const { database, followers } = this.#options;
-    const rows = await database.query<PollRow>(POLL, [this.position.xid.toString(), this.position.seq.toString(), PAGE]);
+    const { database, followers, page } = this.#options;
+    const rows = await database.query<PollRow>(POLL, [this.position.xid.toString(), this.position.seq.toString(), page]);
     const frame = frameOf(rows[0]!);
     if (whyLost(this.position, frame)) {
       this.position = frame.end;
@@ -488,14 +488,14 @@ class Poller {
       this.position = events.at(-1)!;
       for (const follower of followers) follower.offer(events);
     }
-    if (events.length === PAGE) this.#pollAgain = true;
+    if (events.length === page) this.#pollAgain = true;
     else if (rows[0]!.blocked) this.#pollSoon();
     else this.#blockedPause = POLL_BLOCKED;
   }
 
   /** A burst of thousands is no reason to cut off a reader that is only a moment behind: it gets 200 ms per page. */
   async #letThemTake(): Promise<void> {
-    for (let pauses = 0; this.#pollAgain && pauses < 10; pauses++) {
+    for (let pauses = 0; pauses < 10; pauses++) {
       if (![...this.#options.followers].some((follower) => follower.fill > 0.5)) return;
       await this.#options.clock.sleep(20);
     }

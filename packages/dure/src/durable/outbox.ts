@@ -130,29 +130,41 @@ export class Outbox {
     if (handler.transactional) return false;
     const outcome = await this.#attempt(entry, handler);
     if (this.#signal.aborted && outcome.kind === "error") return false; // left as `sending`: whoever takes it looks first
-    const step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+    let step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+    if (step.state === "failed" && step.inDoubt && handler.probe) {
+      const found = await this.#probe(entry, handler).catch(() => "unknown" as const);
+      if (this.#signal.aborted) return false;
+      step = settleDoubt(step, found);
+    }
     await this.#untilRecorded(entry, () => this.#record(entry, step, handler));
     return true;
   }
 
   async #attempt(entry: Entry, handler: OutsideHandler): Promise<Outcome> {
-    const { timeoutMs } = { ...DEFAULT_POLICY, ...handler.policy };
-    const late = (): DureError => new DureError("OUTBOX_TIMEOUT", `${entry.topic} did not answer within ${timeoutMs} ms.`, { class: "unavailable" });
-    const bounded = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => withTimeout(this.#clock, timeoutMs, late, work, { signal: this.#signal });
     try {
       if (entry.in_doubt && handler.probe) {
-        const found = await bounded((signal) => handler.probe!(entry.payload, { key: entry.key, signal }));
+        const found = await this.#probe(entry, handler);
         if (found !== "not_happened") return { kind: "probed", found };
       }
     } catch (error) {
       return { kind: "error", error, phase: "probe" };
     }
     try {
-      const result = await bounded((signal) => handler.send(entry.payload, { key: entry.key, attempt: entry.attempts + 1, signal }));
+      const result = await this.#bounded(entry, handler, (signal) => handler.send(entry.payload, { key: entry.key, attempt: entry.attempts + 1, signal }));
       return { kind: "sent", result };
     } catch (error) {
       return { kind: "error", error, phase: "send", verdict: handler.classify?.(error) };
     }
+  }
+
+  async #probe(entry: Entry, handler: OutsideHandler): Promise<ProbeAnswer> {
+    return this.#bounded(entry, handler, (signal) => handler.probe!(entry.payload, { key: entry.key, signal }));
+  }
+
+  async #bounded<T>(entry: Entry, handler: OutsideHandler, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { timeoutMs } = { ...DEFAULT_POLICY, ...handler.policy };
+    const late = (): DureError => new DureError("OUTBOX_TIMEOUT", `${entry.topic} did not answer within ${timeoutMs} ms.`, { class: "unavailable" });
+    return withTimeout(this.#clock, timeoutMs, late, work, { signal: this.#signal });
   }
 
   async #record(entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
@@ -257,8 +269,11 @@ export interface OutsideHandler extends HandlerOptions {
   readonly transactional?: false;
   send(payload: Json, options: { key: string; attempt: number; signal: AbortSignal }): Promise<Json | void>;
   /** Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent again, with its key. */
-  probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<"happened" | "not_happened" | "unknown">;
+  probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<ProbeAnswer>;
 }
+
+/** Source: DESIGN.md, the example's `probe`. */
+export type ProbeAnswer = "happened" | "not_happened" | "unknown";
 
 /** Writes rows only: exactly once. Holds nothing but SQL and may run more than once before it commits. */
 export interface TransactionalHandler extends HandlerOptions {
@@ -364,6 +379,12 @@ export function decideStep(
   if (attempts >= policy.attempts) return { state: outcome.phase === "probe" ? "unknown" : "failed", attempts, inDoubt, waitMs: 0, error };
   const waitMs = verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
   return { state: "pending", attempts, inDoubt, waitMs, error };
+}
+
+/** The last attempt failed and may have arrived all the same. Pure. */
+export function settleDoubt(step: Step, found: ProbeAnswer): Step {
+  if (found === "happened") return { ...step, state: "sent", inDoubt: false };
+  return found === "not_happened" ? { ...step, inDoubt: false } : { ...step, state: "unknown" };
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

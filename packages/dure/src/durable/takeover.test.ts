@@ -1,9 +1,10 @@
 import { expect, test, vi } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { decideLease, ProcessLease } from "./processes.ts";
 import { decideDeath, Takeover } from "./takeover.ts";
 import { testDatabase } from "./test-database.ts";
-import { joinTeam, Member } from "./test-members.ts";
+import { joinTeam, Member, Network } from "./test-members.ts";
 
 test("a killed process is taken over as soon as the next one starts", async () => {
   await using db = await testDatabase();
@@ -45,7 +46,7 @@ test("a stopped process leaves its work to the others at once", async () => {
   expect(await second.says("recovers")).toMatchObject({ id, because: "stopped" });
 });
 
-test("a frozen process is taken over after six seconds and steps down when it wakes", { timeout: 30_000 }, async () => {
+test.concurrent("a frozen process is taken over after six seconds and steps down when it wakes", { timeout: 30_000 }, async () => {
   await using db = await testDatabase();
   await using frozen = new Member("member", db.url);
   const { id } = await frozen.says("ready");
@@ -64,20 +65,20 @@ test("a frozen process is taken over after six seconds and steps down when it wa
   expect(await frozen.exited).toEqual({ code: 75, signal: null });
 });
 
-test("a frozen process that nobody took over steps down too", { timeout: 30_000 }, async () => {
+test.concurrent("a frozen process that nobody took over steps down too", { timeout: 30_000 }, async () => {
   await using db = await testDatabase();
   await using frozen = new Member("member", db.url);
   await frozen.says("ready");
 
   frozen.signal("SIGSTOP");
-  await new Promise((resolve) => setTimeout(resolve, 7_000));
+  await systemClock.sleep(7_000);
   frozen.signal("SIGCONT");
 
   expect(await frozen.exited).toEqual({ code: 75, signal: null });
   expect(frozen.lines.at(-1)).toEqual({ say: "fenced", because: "stood-still" });
 });
 
-test("a living process whose connections are all cut is not taken over and goes on", { timeout: 30_000 }, async () => {
+test.concurrent("a living process whose connections are all cut is not taken over and goes on", { timeout: 30_000 }, async () => {
   await using db = await testDatabase();
   await using cut = new Member("member", db.url);
   const { id } = await cut.says("ready");
@@ -94,6 +95,38 @@ test("a living process whose connections are all cut is not taken over and goes 
 
   expect(other.lines.filter((line) => line.say === "recovers")).toEqual([]);
   expect(cut.lines.filter((line) => line.say === "fenced")).toEqual([]);
+});
+
+test.concurrent.each(["cut", "dead"] as const)("a process whose network is %s for eight seconds begins nothing, and goes on when nobody took over", { timeout: 40_000 }, async (how) => {
+  await using db = await testDatabase();
+  await using network = await Network.to(db.url);
+  await using alone = new Member("member", network.url);
+  const { id } = await alone.says("ready");
+
+  if (how === "cut") network.cut();
+  else network.die();
+  await alone.says("suspended");
+  await systemClock.sleep(1_500);
+  network.mend();
+
+  await alone.says("resumed");
+  expect(await db.database.query({ text: "select id, ended_at from dure.processes" })).toEqual([{ id, ended_at: null }]);
+});
+
+test.concurrent("a process whose network is dead is taken over and steps down when it is mended", { timeout: 40_000 }, async () => {
+  await using db = await testDatabase();
+  await using network = await Network.to(db.url);
+  await using apart = new Member("member", network.url);
+  const { id } = await apart.says("ready");
+  await using other = new Member("member", db.url);
+  await other.says("ready");
+
+  network.die();
+  expect(await other.says("recovers")).toMatchObject({ id, because: "silent" });
+  network.mend();
+
+  expect(await apart.exited).toEqual({ code: 75, signal: null });
+  expect(apart.lines.at(-1)).toEqual({ say: "fenced", because: "taken-over" });
 });
 
 test("another process finishes a recovery whose taker died in the middle", async () => {

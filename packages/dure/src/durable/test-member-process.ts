@@ -101,7 +101,7 @@ const roles: Record<string, () => Promise<void>> = {
           continue;
         }
         position = item.event.id;
-        say("read", { id: item.event.id, type: item.event.type, key: Object.values(item.event.data).join("/") });
+        say("read", { id: item.event.id, type: item.event.type, key: ["name", "lane", "n"].map((name) => item.event.data[name]).join("/") });
         if (random() < 0.02) break;
       }
       cancel();

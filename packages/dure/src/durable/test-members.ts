@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { newId } from "../kernel/ids.ts";
@@ -27,6 +28,66 @@ export async function joinTeam(url: string, options: Partial<ProcessLeaseOptions
       await database.close();
     },
   };
+}
+
+/** A network between a process and its database that can be cut (reset) or go dead (silence), and be mended. */
+export class Network implements AsyncDisposable {
+  readonly url: string;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  #state: "up" | "cut" | "dead" = "up";
+
+  private constructor(server: Server, url: string) {
+    this.#server = server;
+    this.url = url;
+  }
+
+  static async to(url: string): Promise<Network> {
+    const target = new URL(url);
+    const socketFolder = target.searchParams.get("host");
+    const server = createServer({ allowHalfOpen: false });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = new URL(url);
+    address.searchParams.delete("host");
+    address.hostname = "127.0.0.1";
+    address.port = String((server.address() as AddressInfo).port);
+    const network = new Network(server, address.href);
+    server.on("connection", (near) => {
+      if (network.#state === "cut") return near.destroy();
+      const far = socketFolder ? connect(`${socketFolder}/.s.PGSQL.${target.port || "5432"}`) : connect(Number(target.port || 5432), target.hostname);
+      for (const [one, other] of [[near, far], [far, near]] as const) {
+        network.#sockets.add(one);
+        one.on("data", (chunk) => network.#state === "dead" || other.write(chunk));
+        one.on("error", () => {});
+        one.on("close", () => {
+          network.#sockets.delete(one);
+          if (network.#state !== "dead") other.destroy();
+        });
+      }
+    });
+    return network;
+  }
+
+  /** Every connection is reset, and new ones too, until `mend`. */
+  cut(): void {
+    this.#state = "cut";
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Nothing passes any more and nobody is told, until `mend`; what was connected stays dead. */
+  die(): void {
+    this.#state = "dead";
+  }
+
+  mend(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#state = "up";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
 }
 
 /** One line that a child process wrote: a JSON object with a `say`. */

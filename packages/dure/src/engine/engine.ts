@@ -53,12 +53,21 @@ export interface EngineOptions {
   /** Default `Asia/Seoul`. */
   readonly timeZone?: string;
   readonly devMode?: boolean;
+  readonly limits?: Partial<EngineLimits>;
 }
 
-/** Messages that may wait in a session behind a running turn. Source: docs/spec/conversation §3. */
-const WAITING_MOST = 20;
-/** Bytes of UTF-8 in a message. Source: docs/spec/conversation §6. */
-const MESSAGE_BYTES_MOST = 65_536;
+/** Limits that a team can set. */
+export interface EngineLimits {
+  /** Messages that may wait in a session behind a running turn. Default 20. Source: docs/spec/conversation §3. */
+  readonly sessionQueue: number;
+  /** Bytes of UTF-8 in a message. Default 65 536. Source: docs/spec/conversation §6. */
+  readonly messageBytes: number;
+  /** What handlers see as `turn.limits.maxFillTurns`. Default 5. Source: docs/spec/conversation §8. */
+  readonly maxFillTurns: number;
+}
+
+const DEFAULT_LIMITS: EngineLimits = { sessionQueue: 20, messageBytes: 65_536, maxFillTurns: 5 };
+
 /** How often a process looks for turns that nobody works on, milliseconds; any process starts them within 1 s. Source: docs/spec/conversation §3. */
 const LOOK_EVERY_MS = 400;
 /** How often a process asks whether its turns were stopped or taken, milliseconds. A stop reaches the holder within 1 s. */
@@ -78,6 +87,7 @@ export class Engine implements Conversations {
   readonly #options: EngineOptions;
   readonly #services: ReadonlyMap<string, AnyService>;
   readonly #default: AnyService;
+  readonly #limits: EngineLimits;
   readonly #store: TurnStore;
   readonly #environment: TurnRunEnvironment;
   readonly #reader: SessionReader;
@@ -95,6 +105,7 @@ export class Engine implements Conversations {
     const [first] = options.services;
     if (!first) throw new DureError("SERVICE_INVALID", "The team has no service.", { class: "input", hint: "Give defineTeam at least one service." });
     this.#default = first;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#services = servicesByName(options.services);
     const { database, notifications, clock, logger, processId, models } = options;
     this.#store = new TurnStore({ database, notifications, clock, holder: processId });
@@ -107,12 +118,18 @@ export class Engine implements Conversations {
       locale: options.locale ?? "ko",
       timeZone: options.timeZone ?? "Asia/Seoul",
       defaultLlm: options.defaultLlm,
+      limits: this.#limits,
       lease: options.lease,
       resolve: (llm) => models.resolve(llm),
       reserve: async (facts, request, model) => options.budgets?.reserve(facts, request, model),
       findApproval: (subject) => this.#reader.approval(subject),
     };
     this.#folder = new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm: options.defaultLlm, lease: options.lease });
+  }
+
+  /** The turns that run here. */
+  get running(): number {
+    return this.#runs.size;
   }
 
   /** Where the recoverer of dead processes gives up their turns. */
@@ -157,18 +174,10 @@ export class Engine implements Conversations {
   }
 
   async accept(request: TurnRequest, options: AcceptOptions = {}): Promise<AcceptedTurn> {
-    checkRequest(request);
+    checkRequest(request, this.#limits.messageBytes);
     if (this.#stopping) throw new DureError("SERVER_STOPPING", "This process is stopping and accepts nothing more.", { class: "unavailable", hint: "Try again; another process answers." });
     if (this.#runs.size >= RUNNING_MOST) throw new DureError("SERVER_BUSY", `${this.#runs.size} turns run here already.`, { class: "limit", hint: "Try again in a moment." });
-    return this.#accept(request, { ...options, author: "person" });
-  }
-
-  /** A turn that nobody typed: an answer from the inbox. It waits behind whatever runs. */
-  async acceptSystem(request: { session: string; tenant: string; service: string; message: string; input: Readonly<Record<string, unknown>>; key: string }): Promise<AcceptedTurn> {
-    return this.#accept(
-      { session: request.session, message: request.message, service: request.service },
-      { caller: { tenant: request.tenant, name: "system" }, key: request.key, path: "escalation", author: "system", input: request.input },
-    );
+    return this.#accept(request, options);
   }
 
   turn(request: TurnRequest, options: AcceptOptions & { signal?: AbortSignal } = {}): TurnHandle {
@@ -301,19 +310,20 @@ export class Engine implements Conversations {
 
   // --- running
 
-  async #accept(
-    request: TurnRequest,
-    options: AcceptOptions & { author: "person" | "system"; input?: Readonly<Record<string, unknown>> },
-  ): Promise<AcceptedTurn> {
+  async #accept(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
     const { clock, lease } = this.#options;
     const service = request.service === undefined ? await this.#serviceOf(request.session) : this.#named(request.service);
-    const { caller = { tenant: "", name: "" }, key, path = "turn", author } = options;
+    const { caller = { tenant: "", name: "" }, key, path = "turn" } = options;
     const turn = newId("turn", clock.now());
-    const input = options.input ?? {
+    const input = {
       ...(request.slots && { slots: request.slots }),
       ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
     };
     this.#accepting.add(turn);
+    const late = new AbortController();
+    const cancel = clock.after(ACCEPT_WITHIN_MS, () =>
+      late.abort(new DureError("DATABASE_UNAVAILABLE", `The message could not be stored within ${ACCEPT_WITHIN_MS} ms.`, { class: "unavailable", hint: "Send it again with the same Idempotency-Key." })),
+    );
     try {
       const accepted = await this.#store.accept(
         {
@@ -322,18 +332,18 @@ export class Engine implements Conversations {
           tenant: caller.tenant,
           service: service.name,
           version: service.version,
-          author,
-          policy: author === "system" ? "queue" : (service.sessions?.busy ?? "queue"),
-          max_waiting: WAITING_MOST,
+          author: "person",
+          policy: service.sessions?.busy ?? "queue",
+          max_waiting: this.#limits.sessionQueue,
           message: request.message,
           input,
           title: titleOf(request.message),
           locale: request.locale,
           time_zone: request.timeZone,
           ...(key !== undefined && { idempotency: { caller: caller.name, path, key, body_hash: hashOf(request) } }),
-          events: [{ type: "turn.accepted", role: "conversation", session: request.session, turn, service: service.name, data: { author } }],
+          events: [{ type: "turn.accepted", role: "conversation", session: request.session, turn, service: service.name, data: { author: "person" } }],
         },
-        { signal: AbortSignal.any([lease, AbortSignal.timeout(ACCEPT_WITHIN_MS)]) },
+        { signal: AbortSignal.any([lease, late.signal]) },
       );
       if (accepted.outcome === "accepted" && "state" in accepted) {
         this.#begin({
@@ -342,7 +352,7 @@ export class Engine implements Conversations {
           tenant: caller.tenant,
           service: service.name,
           version: service.version,
-          author,
+          author: "person",
           epoch: 1,
           stop: null,
           trace_parent: null,
@@ -352,13 +362,14 @@ export class Engine implements Conversations {
           memory_rev: accepted.memory_rev,
           locale: accepted.locale,
           time_zone: accepted.time_zone,
-          messages: [{ ordinal: accepted.ordinal, author, text: request.message, input, queued: false, at: accepted.now }],
+          messages: [{ ordinal: accepted.ordinal, author: "person", text: request.message, input, queued: false, at: accepted.now }],
           rows: [],
         });
       }
       if (accepted.outcome === "accepted" && accepted.stopped) this.#runs.get(accepted.stopped)?.stop();
       return { turnId: accepted.turn, sessionId: accepted.session, status: accepted.status, repeated: accepted.outcome === "repeated" };
     } finally {
+      cancel();
       this.#accepting.delete(turn);
     }
   }
@@ -528,7 +539,7 @@ function describeService(service: AnyService, isDefault: boolean): ServiceDescri
 
 const SESSION_ID = /^[A-Za-z0-9._:@-]{1,200}$/;
 
-function checkRequest(request: TurnRequest): void {
+function checkRequest(request: TurnRequest, bytesMost: number): void {
   const { session, message } = request;
   if (!SESSION_ID.test(session)) {
     throw new DureError("SESSION_INVALID", `"${session.slice(0, 80)}" cannot be a session id.`, { class: "input", hint: "Use 1 to 200 characters of A-Z a-z 0-9 . _ : @ -" });
@@ -536,8 +547,8 @@ function checkRequest(request: TurnRequest): void {
   if (message.trim() === "" && !request.slots) {
     throw new DureError("MESSAGE_INVALID", "The message is empty.", { class: "input", hint: "Say something, or send slots." });
   }
-  if (Buffer.byteLength(message) > MESSAGE_BYTES_MOST) {
-    throw new DureError("MESSAGE_TOO_LONG", `The message has ${Buffer.byteLength(message)} bytes; ${MESSAGE_BYTES_MOST} are allowed.`, { class: "input", hint: "Send less at once." });
+  if (Buffer.byteLength(message) > bytesMost) {
+    throw new DureError("MESSAGE_TOO_LONG", `The message has ${Buffer.byteLength(message)} bytes; ${bytesMost} are allowed.`, { class: "input", hint: "Send less at once." });
   }
   if (message.includes("\u0000") || !message.isWellFormed()) {
     throw new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).", { class: "input", hint: "Send plain text in UTF-8." });

@@ -44,15 +44,15 @@ export interface Source {
 const NOT_REPEATABLE: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   { pattern: /\bDate\s*\.\s*now\s*\(/g, instead: "Call turn.now()" },
   { pattern: /\bnew\s+Date\s*(?:\(\s*\)|(?=[;,)\s]))/g, instead: "Write new Date(turn.now())" },
-  { pattern: /(?<!new\s+|[\w$.]\s*)\bDate\s*\(\s*\)/g, instead: "Write new Date(turn.now())" },
+  { pattern: /(?<![\w$]|\.\s*|new\s+)Date\s*\(\s*\)/g, instead: "Write new Date(turn.now())" },
   { pattern: /\bTemporal\s*\.\s*Now\b/g, instead: "Call turn.now()" },
   { pattern: /\bperformance\s*\.\s*now\s*\(/g, instead: "Call turn.now()" },
   { pattern: /\bprocess\s*\.\s*hrtime\b/g, instead: "Call turn.now()" },
   { pattern: /\bMath\s*\.\s*random\s*\(/g, instead: "Call turn.random()" },
   { pattern: /\b(?:crypto\s*\.\s*)?randomUUID\s*\(/g, instead: "Call turn.id(kind)" },
   { pattern: /\b(?:crypto\s*\.\s*)?(?:getRandomValues|randomBytes|randomInt)\s*\(/g, instead: "Call turn.random() or turn.id(kind)" },
-  { pattern: /(?<![\w$.]\s*)fetch\s*\(/g, instead: "Put it into a tool, or into turn.step(name, fn), whose result is recorded" },
-  { pattern: /(?<![\w$]\s*)set(?:Timeout|Interval|Immediate)\s*\(/g, instead: "Wait inside turn.step(name, fn); a handler that is replayed would wait again" },
+  { pattern: /(?<![\w$]|\.\s*)(?:globalThis\s*\.\s*)?fetch\s*\(/g, instead: "Put it into a tool, or into turn.step(name, fn), whose result is recorded" },
+  { pattern: /(?<![\w$]|\.\s*)(?:globalThis\s*\.\s*)?set(?:Timeout|Interval|Immediate)\s*\(/g, instead: "Wait inside turn.step(name, fn); a handler that is replayed would wait again" },
   { pattern: /\bprocess\s*\.\s*env\b/g, instead: "Read it once when the service is made and hand it in" },
 ];
 

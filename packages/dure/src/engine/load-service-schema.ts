@@ -1,14 +1,46 @@
 import { z } from "zod";
 import { parseModelName } from "../models/card.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
-import { fileObject } from "../models/spelling.ts";
+import { isObject } from "../kernel/json.ts";
+import { camelCase } from "../kernel/wire.ts";
+import { closest } from "../models/spelling.ts";
 
 // What the files of services and of the team have in common. A message that begins with "must be" says what is allowed.
 
-/** A group of keys in either spelling, typed like `z.object`. */
+/**
+ * A group of keys in either spelling, typed like `z.object`. Unknown keys, keys that are written twice and wrong values are
+ * all reported together (`fileObject` stops at the first kind).
+ */
 export function settings<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>> {
-  // fileObject takes any value and says more than z.object; what it gives and wants is the same.
-  return fileObject(shape) as unknown as z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>>;
+  const values = z.object(shape);
+  const known = Object.keys(shape);
+  const group = z.unknown().transform((value, context) => {
+    const report = (issue: object): void => context.addIssue(issue as Parameters<typeof context.addIssue>[0]);
+    if (!isObject(value)) {
+      report({ code: "invalid_type", expected: "object", input: value });
+      return z.NEVER;
+    }
+    const read: Record<string, unknown> = {};
+    const spelledAs = new Map<string, string>();
+    for (const [written, member] of Object.entries(value)) {
+      const key = camelCase(written);
+      const earlier = spelledAs.get(key);
+      if (!known.includes(key)) report({ code: "custom", path: [written], message: unknownKey(written, known) });
+      else if (earlier !== undefined) report({ code: "custom", path: [written], message: `"${earlier}" and "${written}" are one setting; keep one of them` });
+      else if (member !== undefined) read[key] = member;
+      if (earlier === undefined) spelledAs.set(key, written);
+    }
+    const result = values.safeParse(read);
+    if (result.success) return result.data;
+    for (const issue of result.error.issues) report(issue);
+    return z.NEVER;
+  });
+  return group as unknown as z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>>;
+}
+
+function unknownKey(written: string, known: readonly string[]): string {
+  const meant = closest(camelCase(written), known);
+  return `unknown key "${written}"; ${meant ? `did you mean "${meant}"?` : `known are ${known.join(", ")}`}`;
 }
 
 export const wholeNumber = (from: number, to: number) => {

@@ -31,6 +31,7 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
   MODEL_SERVER_ERROR: "connection",
   MODEL_RATE_LIMITED: "connection",
   REMOTE_UNAVAILABLE: "connection",
+  REMOTE_TIMEOUT: "timeout",
   BUDGET_EXCEEDED: "budget",
   TURN_STOPPED: "stopped",
   TURN_DIVERGED: "diverged",

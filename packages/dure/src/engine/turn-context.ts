@@ -61,6 +61,7 @@ export interface TurnMachinery {
   /** Marks that the handler looks at the version that the turn began with. */
   versionRead(): string;
   hook(type: string, data: unknown): void;
+  complete(entry: { readonly flow?: string; readonly stage: string; readonly data: unknown }): void;
   remember(text: string): void;
 }
 
@@ -103,10 +104,12 @@ export class TurnContext implements TurnFacts {
   readonly memory: Memory;
   /** Aborts when the turn is stopped or no longer this process's. */
   readonly signal: AbortSignal;
+  /** Settings of the team that flows follow. */
+  readonly limits: { readonly maxFillTurns: number };
   readonly #machinery: TurnMachinery;
 
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
-  constructor(options: { facts: TurnFacts; scenario: string; state: StateManager<any>; memory: Memory; signal: AbortSignal; machinery: TurnMachinery }) {
+  constructor(options: { facts: TurnFacts; scenario: string; state: StateManager<any>; memory: Memory; signal: AbortSignal; limits: { readonly maxFillTurns: number }; machinery: TurnMachinery }) {
     const { facts } = options;
     this.turnId = facts.turnId;
     this.session = facts.session;
@@ -123,6 +126,7 @@ export class TurnContext implements TurnFacts {
     this.state = options.state;
     this.memory = options.memory;
     this.signal = options.signal;
+    this.limits = options.limits;
     this.#machinery = options.machinery;
   }
 
@@ -193,6 +197,14 @@ export class TurnContext implements TurnFacts {
   /** Delivered at least once, in order, after `DONE` is stored. */
   hook(type: string, data: unknown): void {
     this.#machinery.hook(type, data);
+  }
+
+  /**
+   * Adds to the session's finished flows, for a turn that finishes more than its last stage tells (one of a batch). A turn that
+   * calls this says all itself: its terminal stage adds no entry of its own. Called in `onSettled` it outlives a stop.
+   */
+  complete(entry: { readonly flow?: string; readonly stage: string; readonly data: unknown }): void {
+    this.#machinery.complete(entry);
   }
 
   /** What memory keeps as the answer, when it is not `DONE.message`. */

@@ -33,6 +33,7 @@ export interface TurnRunEnvironment {
   readonly locale: string;
   readonly timeZone: string;
   readonly defaultLlm: Llm;
+  readonly limits: { readonly maxFillTurns: number };
   /** Aborts when this process may write no more. */
   readonly lease: AbortSignal;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
@@ -101,6 +102,8 @@ export class TurnRun implements TurnMachinery {
   #state: StateManager<any> | undefined;
   /** The state that a settled effect has written: kept whatever becomes of the turn. */
   #kept: JsonObject | undefined;
+  /** How many of `#completed` were named by then. */
+  #keptCompleted = 0;
   #scenario = "";
   #flow = "";
   #versionRead = false;
@@ -195,7 +198,9 @@ export class TurnRun implements TurnMachinery {
     try {
       return await Promise.race([work, stopped]);
     } catch (error) {
-      await Promise.allSettled(this.#runningEffects);
+      const effects = await Promise.allSettled(this.#runningEffects);
+      // The stop has come too late for an effect of which nobody knows: its stage stays, and a person is asked.
+      for (const effect of effects) if (effect.status === "rejected" && effect.reason instanceof EffectUnknownError) throw effect.reason;
       throw this.#stop.signal.aborted && !this.#environment.lease.aborted ? new StoppedError() : error;
     }
   }
@@ -223,6 +228,7 @@ export class TurnRun implements TurnMachinery {
       state: this.#state,
       memory: this.#memory,
       signal: this.#signal,
+      limits: this.#environment.limits,
       machinery: this,
     });
     const iterator = leaf.flows[this.#flow]!(context);
@@ -242,7 +248,8 @@ export class TurnRun implements TurnMachinery {
 
   /** A release that changes the order of steps raises the version; turns of the old one end, unless the handler looks at it. */
   #checkVersion(): void {
-    if (!this.journal.isReplay || this.held.version === this.#root.version) return;
+    // A turn that the inbox began has no version: it begins with the first process that takes it.
+    if (!this.journal.isReplay || this.held.version === "" || this.held.version === this.#root.version) return;
     this.#versionMismatch = true;
   }
   #versionMismatch = false;
@@ -323,11 +330,14 @@ export class TurnRun implements TurnMachinery {
     const restart = (past?.events.length ?? 0) > 0;
     await this.journal.flushResults();
     const facts = this.#facts;
-    const timeout = AbortSignal.timeout(remote.timeoutMs);
+    const timeout = new AbortController();
+    const cancel = this.#environment.clock.after(remote.timeoutMs, () =>
+      timeout.abort(new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable" })),
+    );
     const events = remoteTurn(
       remote,
       { session: facts.session, message: facts.message, slots: facts.slots, confirmId: facts.confirmId, locale: facts.locale, timeZone: facts.timeZone },
-      { key: `${facts.turnId}/${path}`, signal: AbortSignal.any([this.#signal, timeout]) },
+      { key: `${facts.turnId}/${path}`, signal: AbortSignal.any([this.#signal, timeout.signal]) },
     );
     try {
       for (;;) {
@@ -340,9 +350,8 @@ export class TurnRun implements TurnMachinery {
         const event: TurnEvent = restart && step.value.type === "AGENT_START" ? { type: "AGENT_START", data: { ...step.value.data, restart: true } } : step.value;
         this.#store(path, name, event);
       }
-    } catch (error) {
-      if (timeout.aborted) throw new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable", cause: error });
-      throw error;
+    } finally {
+      cancel();
     }
   }
 
@@ -404,7 +413,7 @@ export class TurnRun implements TurnMachinery {
       this.journal.record(path, stepName, outcome);
     } else if (options.onSettled) {
       options.onSettled(outcome);
-      this.#kept = this.#state?.snapshot();
+      this.#keep();
     }
     this.#signal.throwIfAborted();
     return outcome;
@@ -417,9 +426,10 @@ export class TurnRun implements TurnMachinery {
       if (outcome.status === "approval_used") {
         throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, { class: "conflict", hint: "Ask again; each approval holds for one call." });
       }
-      onSettled?.(outcome);
-      // What the handler wrote for a settled effect outlives a stop.
-      if (onSettled) this.#kept = this.#state?.snapshot();
+      if (onSettled) {
+        onSettled(outcome);
+        this.#keep();
+      }
       return outcome;
     })();
     this.#runningEffects.add(work);
@@ -428,6 +438,12 @@ export class TurnRun implements TurnMachinery {
     } finally {
       this.#runningEffects.delete(work);
     }
+  }
+
+  /** What the handler wrote for a settled effect outlives a stop. */
+  #keep(): void {
+    this.#kept = this.#state?.snapshot();
+    this.#keptCompleted = this.#completed.length;
   }
 
   async #approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
@@ -507,6 +523,10 @@ export class TurnRun implements TurnMachinery {
     this.#hooks.push({ type, data });
   }
 
+  complete(entry: { flow?: string; stage: string; data: unknown }): void {
+    this.#completed.push({ service: this.#leaf!.name, flow: this.#flow, ...entry });
+  }
+
   remember(text: string): void {
     this.#remembered = text;
   }
@@ -524,7 +544,8 @@ export class TurnRun implements TurnMachinery {
     const leaf = this.#leaf;
     const terminal = this.#terminal(state);
     const hooks = [...this.#hooks, ...(payload.hooks ?? [])];
-    const completed = [...this.#completed, ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : []), ...(terminal ? [terminal] : [])];
+    const named = [...this.#completed, ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : [])];
+    const completed = named.length === 0 && terminal ? [terminal] : named;
     const done = this.#doneOf(payload, hooks, state ?? {});
     const doneSeq = this.journal.nextSeq();
     const taken = await this.journal.take();
@@ -581,7 +602,7 @@ export class TurnRun implements TurnMachinery {
     const message = own ?? troubleText(code, this.#facts.locale);
     // A turn that waits for a person keeps its stage; every other one drops what no settled effect has written.
     const state = waits ? this.#state?.snapshot() : (this.#kept ?? this.#stateBefore());
-    if (!waits) this.#completed.length = 0;
+    if (!waits) this.#completed.length = this.#keptCompleted;
     this.#hooks.length = 0;
     const memory = stopped ? this.#interruptedMemory() : undefined;
     const options = { stopped, state, ...(memory && { memory }) };

@@ -1,8 +1,9 @@
+import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
 import { assertBindable, COOKIE, decideOrigin, isHostAllowed } from "./access.ts";
 import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
 import { MemoryTokenStore, type Scope } from "./token-store.ts";
-import { request as httpRequest } from "node:http";
 
 const chat = { session_id: "mina", message: "안녕하세요" };
 
@@ -151,6 +152,22 @@ describe("tokens", () => {
     await store.revoke(id);
 
     expect((await server.fetch("/v1/me", { headers: bearer })).status).toBe(401);
+  });
+
+  test("a revoked token's open streams end", async () => {
+    const store = new MemoryTokenStore();
+    const quick = { ...systemClock, every: (ms: number, callback: () => void) => systemClock.every(ms / 300, callback) };
+    await using server = await startTestServer({ auth: store, clock: quick });
+    server.conversations.script = () => undefined;
+    const { token, record } = await store.create({ name: "mina", scopes: ["chat"] });
+    const bearer = { authorization: `Bearer ${token}` };
+    await using events = new SseReader(await server.fetch("/v1/events", { headers: bearer }));
+    await using turn = new SseReader(await server.post("/v1/agent/chat/stream", chat, bearer));
+
+    await store.revoke(record.id);
+    await Promise.all([events.ended, turn.ended]);
+
+    expect(server.conversations.lastTurn.stopped).toBe(false);
   });
 
   test("the token's tenant owns what it makes; for another tenant it is not there", async () => {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { DureError } from "../kernel/errors.ts";
 import type { Caller } from "../engine/api.ts";
-import { SCOPES, type Scope, type TokenStore } from "./token-store.ts";
+import { SCOPES, type Scope, type TokenRecord, type TokenStore } from "./token-store.ts";
 
 /** Who may use a route: anybody, anybody known, or who has this scope. */
 export type RouteScope = "public" | "known" | Scope;
@@ -82,7 +82,7 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
   }
 }
 
-/** Who asks, by `Authorization` or cookie; null for a stranger. Throws `TOKEN_INVALID` for a token that is not (or no longer) known. */
+/** Who asks, by `Authorization` or cookie; null for a stranger. Throws `TOKEN_INVALID` for a token that is not (or no longer) known, `TOKENS_UNAVAILABLE`. */
 export async function identify(
   request: { authorization: string | undefined; cookie: string | undefined; address: string },
   auth: TokenStore | "open",
@@ -93,12 +93,21 @@ export async function identify(
   if (request.authorization !== undefined && bearer === undefined) throw tokenInvalid();
   const token = bearer ?? cookieOf(request.cookie, COOKIE);
   if (token === undefined) return null;
-  const record = await auth.verify(token);
+  const record = await verified(auth, token);
   if (record) {
     return { caller: { tenant: record.tenant, name: record.id }, scopes: record.scopes, proof: bearer === undefined ? "cookie" : "bearer", token };
   }
   if (bearer === undefined) return null; // an old cookie is a stranger, who may log in again
   throw tokenInvalid();
+}
+
+/** A store that does not answer is no wrong token: 503, not 401. */
+async function verified(store: TokenStore, token: string): Promise<TokenRecord | null> {
+  try {
+    return await store.verify(token);
+  } catch (cause) {
+    throw new DureError("TOKENS_UNAVAILABLE", "Tokens cannot be checked now.", { class: "unavailable", hint: "Is the database up? /readyz says.", cause });
+  }
 }
 
 /** Throws `TOKEN_NEEDED` or `SCOPE_MISSING` where this principal may not go. */

@@ -6,7 +6,7 @@ import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
-import { callerOf } from "./guard.ts";
+import { callerOf, endWhenRevoked } from "./guard.ts";
 import { fieldError } from "./problem.ts";
 import {
   ChatAnswer,
@@ -210,20 +210,24 @@ async function resumeTurn(
 
 /** Answers with a turn's stream. Whatever ends the reader, the turn goes on. */
 async function streamTurn(
-  { conversations, streams, clock, logger }: ServerParts,
+  parts: ServerParts,
   request: FastifyRequest,
   reply: FastifyReply,
   { turnId, after, firstFrame }: { turnId: string; after: number; firstFrame: string },
 ): Promise<void> {
+  const { conversations, streams, clock, logger } = parts;
   request.turnId = turnId;
   reply.hijack();
   const stream = streams.open(reply.raw, { ...(reply.getHeaders() as OutgoingHttpHeaders), "turn-id": turnId }, firstFrame);
+  const cancel = endWhenRevoked(parts, request, stream);
   try {
     await sendTurn(turnId, conversations.read(turnId, { after, caller: callerOf(request), signal: stream.signal }), stream, clock);
     stream.end();
   } catch (error) {
     if (!stream.ended) logger.warn({ request: request.id, turn: turnId, error: messageOf(error) }, `stream of turn ${turnId} broke; its reader is asked to come back`);
     stream.end("retry: 1000\n\n");
+  } finally {
+    cancel();
   }
   if (stream.wasCut) logger.warn({ request: request.id, turn: turnId }, `reader of turn ${turnId} was cut off because it did not read; it can resume`);
 }

@@ -4,6 +4,7 @@ import type { Caller } from "../engine/api.ts";
 import { assertMay, decideOrigin, identify, isHostAllowed, isLoopbackAddress, isUnsafe, type Principal, type RouteScope } from "./access.ts";
 import { assertQueryDecodes } from "./body.ts";
 import type { ServerParts } from "./server.ts";
+import type { SseStream } from "./sse.ts";
 
 export interface RequestLimits {
   /** Requests per minute of one address that is not this machine's. Default 1 200. */
@@ -19,6 +20,8 @@ export interface RequestLimits {
 const PER_ADDRESS = 1_200;
 const PER_LOOPBACK = 600_000;
 const LOGINS = 30;
+/** An open stream asks this often whether its token still lives, milliseconds. */
+const RECHECK_MS = 15_000;
 
 /**
  * What happens before any route, in this order: closing? the right host? not too often? who? from this origin? allowed?
@@ -45,6 +48,7 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
 
   app.addHook("onRequest", async (request, reply) => {
     logWhenClosed(parts, request, reply);
+    if (request.raw.url?.startsWith("/v1/")) reply.header("cache-control", "no-store"); // what people say stays out of caches
     if (parts.streams.isDraining) throw draining();
     const { host, origin } = request.headers;
     if (!isHostAllowed(host, { allowedHosts, addresses: auth !== "open" })) throw hostNotAllowed(host);
@@ -78,6 +82,18 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
 /** The caller of a request that passed `guardRequests`. */
 export function callerOf(request: FastifyRequest): Caller {
   return request.principal!.caller;
+}
+
+/** Ends a stream whose token was revoked meanwhile. Returns how to stop looking. */
+export function endWhenRevoked({ auth, clock }: ServerParts, request: FastifyRequest, stream: SseStream): () => void {
+  const token = request.principal?.token;
+  if (auth === "open" || token === undefined) return () => undefined;
+  return clock.every(RECHECK_MS, () => {
+    auth.verify(token).then(
+      (record) => record ?? stream.end(),
+      () => undefined, // the store is away: nothing is known, the next look decides
+    );
+  });
 }
 
 function scopeOf(request: FastifyRequest): RouteScope {

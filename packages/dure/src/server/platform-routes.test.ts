@@ -44,6 +44,19 @@ describe("GET /v1/events", () => {
     expect(server.events.followers).toBe(0);
   });
 
+  test("a reader that is cut off before the first event misses nothing", async () => {
+    await using server = await startTestServer();
+    const cut = new SseReader(await server.fetch("/v1/events"));
+    await cut.until(({ lastEventId }) => lastEventId !== undefined);
+    await cut[Symbol.asyncDispose]();
+    server.events.publish({ type: "meanwhile" });
+
+    await using again = new SseReader(await server.fetch("/v1/events", { headers: { "last-event-id": cut.lastEventId! } }));
+    await again.until(({ frames }) => frames.length > 0);
+
+    expect(again.types).toEqual(["meanwhile"]);
+  });
+
   test("a reader that leaves ends following", async () => {
     await using server = await startTestServer();
     const stream = new SseReader(await server.fetch("/v1/events"));

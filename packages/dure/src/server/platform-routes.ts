@@ -6,20 +6,18 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import type { EventFilter, EventRole, PlatformEvent } from "../kernel/platform-events.ts";
 import { toWire } from "../kernel/wire.ts";
 import { cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
-import { parseEventPosition } from "./event-source.ts";
-import { callerOf } from "./guard.ts";
+import { readEventPosition } from "./event-source.ts";
+import { callerOf, endWhenRevoked } from "./guard.ts";
 import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, problems, ReadyAnswer, ResumeHeaders, splitList } from "./schemas.ts";
 import type { Health, ServerParts } from "./server.ts";
-import { frame, type SseStream } from "./sse.ts";
+import { frame } from "./sse.ts";
 import type { Scope } from "./token-store.ts";
 
 const NOTHING = z.null().meta({ description: "Nothing." });
-/** An open stream asks this often whether its token still lives, milliseconds. */
-const RECHECK_MS = 15_000;
 
 /** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
 export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { auth, events, streams, clock, logger } = parts;
+  const { auth, events, streams, logger } = parts;
 
   app.get(
     "/v1/events",
@@ -27,14 +25,16 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     async (request, reply) => {
       const principal = request.principal!;
       const filter = filterOf(request.query);
-      const after = parseEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
+      const given = readEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
       await assertOwn(parts, principal, filter);
+      // "From now on" is told as a position at once: a reader that is cut off before the first event comes back to here.
+      const after = given ?? (await events.now());
 
       reply.hijack();
-      const stream = streams.open(reply.raw, reply.getHeaders() as OutgoingHttpHeaders, ": events\n\n");
-      const cancel = endWhenRevoked(parts, principal, stream);
+      const stream = streams.open(reply.raw, reply.getHeaders() as OutgoingHttpHeaders, `: events\nid: ${after}\n\n`);
+      const cancel = endWhenRevoked(parts, request, stream);
       try {
-        for await (const item of events.follow(filter, { ...(after === undefined ? {} : { after }), signal: stream.signal })) {
+        for await (const item of events.follow(filter, { after, signal: stream.signal })) {
           if (stream.ended) break;
           if (item.kind === "reset") stream.write(frame("reset", { oldest: item.oldest }));
           else if (mayRead(principal, filter, item.event)) stream.write(frame(item.event.type, toWire(item.event), item.event.id));
@@ -149,17 +149,6 @@ async function assertOwn({ conversations }: ServerParts, principal: Principal, f
     throw new DureError("EVENTS_NEED_SESSION", "A tenant's token reads the events of one session.", { class: "forbidden", hint: "Add ?session=<session_id>." });
   }
   await conversations.session(filter.session, { caller: principal.caller });
-}
-
-/** Ends a stream whose token was revoked meanwhile. Returns how to stop looking. */
-function endWhenRevoked({ auth, clock }: ServerParts, { token }: Principal, stream: SseStream): () => void {
-  if (auth === "open" || token === undefined) return () => undefined;
-  return clock.every(RECHECK_MS, () => {
-    auth.verify(token).then(
-      (record) => record ?? stream.end(),
-      () => undefined, // the store is away: nothing is known, the next look decides
-    );
-  });
 }
 
 /** Who asks on a public route, if they can say so; a bad token is nobody here. */

@@ -89,7 +89,7 @@ export function asDureError(error: unknown): DureError {
     return new DureError("REQUEST_INVALID", (error as Error).message, { class: "input", cause: error });
   }
   return new DureError("INTERNAL", "The server could not answer this request.", {
-    hint: "The server's log has the reason under the same request id.",
+    hint: "The server's log has the reason under the id in the header request-id.",
     cause: error,
   });
 }

@@ -1,4 +1,4 @@
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import compress from "@fastify/compress";
 import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
@@ -83,6 +83,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     bodyLimit: MAX_BODY_BYTES,
     exposeHeadRoutes: false, // a HEAD must not run a GET that starts a turn
     forceCloseConnections: "idle",
+    requestTimeout: 60_000, // for the request to come in, however slowly; an answer may take as long as it takes
     genReqId: () => ulid(options.clock.now()),
     routerOptions: { maxParamLength: 1_024 },
     return503OnClosing: false, // guard.ts says it as a problem
@@ -181,8 +182,10 @@ async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, 
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
   if (status === 401) reply.header("www-authenticate", 'Bearer realm="dure"');
-  if (error.code === "METHOD_NOT_ALLOWED") reply.header("allow", (error.details?.["allow"] as string[]).join(", "));
+  const allow = error.details?.["allow"];
+  if (status === 405 && Array.isArray(allow)) reply.header("allow", allow.join(", "));
   if (status === 413) discardBody(request);
+  reply.header("request-id", request.id);
   return reply.code(status).type("application/problem+json").serializer(JSON.stringify).send(problemOf(error, { showInternals: devMode }));
 }
 
@@ -196,7 +199,7 @@ function discardBody(request: FastifyRequest): void {
 }
 
 /** What is not HTTP never reaches a route: answered on the socket. */
-function answerBrokenHttp(error: NodeJS.ErrnoException, socket: import("node:net").Socket): void {
+function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
   const refusal =
     error.code === "HPE_HEADER_OVERFLOW"

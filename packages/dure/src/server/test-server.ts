@@ -71,16 +71,20 @@ export class TestEvents implements EventSource {
     this.#news.tell();
   }
 
-  async *follow(filter: EventFilter, { after, signal }: { after?: string; signal?: AbortSignal }): AsyncIterable<EventFrame> {
-    const aborted = new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
-    let index = after === undefined ? this.all.length : Number(after.split(".")[2]);
+  async now(): Promise<string> {
+    return `1.0.${this.all.length}`;
+  }
+
+  async *follow(filter: EventFilter, { after, signal }: { after: string; signal: AbortSignal }): AsyncIterable<EventFrame> {
+    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    let index = Number(after.split(".")[2]);
     if (index + 1 < this.oldest) {
       yield { kind: "reset", oldest: `1.0.${this.oldest}` };
       index = this.oldest - 1;
     }
     this.followers++;
     try {
-      while (!signal?.aborted) {
+      while (!signal.aborted) {
         const event = this.all[index];
         if (!event) await Promise.race([this.#news.next, aborted]);
         else {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Queryable } from "../durable/database.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
@@ -99,11 +100,6 @@ export class MemoryTokenStore implements TokenStore {
   }
 }
 
-/** The part of `pg` that the store speaks. */
-export interface Queryable {
-  query<Row>(text: string, values: readonly unknown[]): Promise<{ rows: Row[] }>;
-}
-
 /** The table of `PostgresTokenStore`; a migration holds this text. */
 export const TOKENS_SQL = /* sql */ `
 create table dure.tokens (
@@ -116,6 +112,8 @@ create table dure.tokens (
   revoked_at timestamptz
 );
 `;
+
+const VERIFY = { name: "tokens_verify", text: "select * from dure.tokens where hash = $1 and revoked_at is null" };
 
 interface TokenRow {
   readonly id: string;
@@ -150,8 +148,7 @@ export class PostgresTokenStore implements TokenStore {
     if (remembered && remembered.until > this.#clock.monotonic()) return remembered.record;
     this.#remembered.delete(key);
 
-    const { rows } = await this.#database.query<TokenRow>("select * from dure.tokens where hash = $1 and revoked_at is null", [hash]);
-    const row = rows[0];
+    const [row] = await this.#database.query<TokenRow>(VERIFY, [hash]);
     if (!row || !timingSafeEqual(row.hash, hash)) return null;
     this.#remember(key, recordOf(row));
     return recordOf(row);
@@ -159,25 +156,21 @@ export class PostgresTokenStore implements TokenStore {
 
   async create({ name, tenant = "", scopes }: NewToken): Promise<CreatedToken> {
     const token = newTokenText();
-    const { rows } = await this.#database.query<TokenRow>(
-      "insert into dure.tokens (id, hash, name, tenant, scopes) values ($1, $2, $3, $4, $5) returning *",
+    const [row] = await this.#database.query<TokenRow>(
+      { text: "insert into dure.tokens (id, hash, name, tenant, scopes) values ($1, $2, $3, $4, $5) returning *" },
       [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes],
     );
-    return { token, record: recordOf(rows[0]!) };
+    return { token, record: recordOf(row!) };
   }
 
   async revoke(id: string): Promise<boolean> {
-    const { rows } = await this.#database.query<{ id: string }>(
-      "update dure.tokens set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id",
-      [id],
-    );
+    const rows = await this.#database.query({ text: "update dure.tokens set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id" }, [id]);
     for (const [key, { record }] of this.#remembered) if (record.id === id) this.#remembered.delete(key);
     return rows.length > 0;
   }
 
   async list(): Promise<readonly TokenRecord[]> {
-    const { rows } = await this.#database.query<TokenRow>("select * from dure.tokens order by created_at, id", []);
-    return rows.map(recordOf);
+    return (await this.#database.query<TokenRow>({ text: "select * from dure.tokens order by created_at, id" })).map(recordOf);
   }
 
   #remember(key: string, record: TokenRecord): void {

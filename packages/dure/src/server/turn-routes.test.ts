@@ -1,9 +1,10 @@
-import { createConnection } from "node:net";
 import { once } from "node:events";
+import { createConnection } from "node:net";
 import { describe, expect, test } from "vitest";
+import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { SseReader, startTestServer, until } from "./test-server.ts";
-import type { TestServer } from "./test-server.ts";
+import { ChatAnswer, CompletedAnswer, DebugAnswer, HealthAnswer, MeAnswer, ProblemJson, ReadyAnswer, ServicesAnswer, SessionAnswer, SessionsAnswer } from "./schemas.ts";
+import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
 
 const chat = { session_id: "mina", message: "안녕하세요" };
 const json = { "content-type": "application/json" };
@@ -516,6 +517,28 @@ describe("sessions", () => {
     const session = await (await server.fetch("/v1/agent/sessions/mina")).json();
 
     expect(session).toMatchObject({ running_turn: { turn_id: stream.response.headers.get("turn-id") } });
+  });
+
+  test("answers are what /openapi.json says of them", async () => {
+    await using server = await startTestServer({ devMode: true });
+    const chatted = await (await server.post("/v1/agent/chat", chat)).json();
+    await until(() => server.conversations.sessionsById.get("mina")!.history.length === 2);
+    const get = async (path: string): Promise<unknown> => (await server.fetch(path)).json();
+
+    const answers: [z.ZodType, unknown][] = [
+      [ChatAnswer, chatted],
+      [SessionsAnswer, await get("/v1/agent/sessions")],
+      [SessionAnswer, await get("/v1/agent/sessions/mina")],
+      [CompletedAnswer, await get("/v1/agent/completed?session_id=mina")],
+      [DebugAnswer, await get("/v1/agent/debug/mina")],
+      [ServicesAnswer, await get("/v1/services")],
+      [MeAnswer, await get("/v1/me")],
+      [HealthAnswer, await get("/healthz")],
+      [ReadyAnswer, await get("/readyz")],
+      [ProblemJson, await get("/v1/agent/sessions/nobody")],
+    ];
+
+    for (const [schema, answer] of answers) expect(schema.parse(answer)).toEqual(answer); // nothing is wrong, nothing is more than said
   });
 
   test("services are described", async () => {

@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
+import { Leases } from "./leases.ts";
+import { testDatabase } from "./test-database.ts";
+import { joinTeam } from "./test-members.ts";
+
+async function member(url: string) {
+  const us = await joinTeam(url);
+  return { ...us, leases: new Leases(us), [Symbol.asyncDispose]: () => us[Symbol.asyncDispose]() };
+}
+
+test("a name has one holder; it is free when it was released or its holder ended, under a higher epoch each time", async () => {
+  await using db = await testDatabase();
+  const first = await member(db.url);
+  await using second = await member(db.url);
+
+  const held = await first.leases.acquire("bot:ruda");
+  expect(held).toEqual({ name: "bot:ruda", holder: first.id, epoch: 1 });
+  expect(await second.leases.acquire("bot:ruda")).toBeUndefined();
+  expect(await first.leases.renew(held!)).toBe(true);
+  await first.leases.release(held!);
+  const next = await second.leases.acquire("bot:ruda");
+  expect(next).toMatchObject({ holder: second.id, epoch: 2 });
+  expect(await first.leases.renew(held!)).toBe(false);
+
+  const other = await first.leases.acquire("run:1");
+  await first[Symbol.asyncDispose]();
+  expect(await second.leases.acquire("run:1")).toMatchObject({ holder: second.id, epoch: other!.epoch + 1 });
+});
+
+test("of many that reach for one name at once, one gets it", async () => {
+  await using db = await testDatabase();
+  await using first = await member(db.url);
+  await using second = await member(db.url);
+
+  const got = await Promise.all([first, second, first, second, first, second].map((us) => us.leases.acquire("bot:eden")));
+
+  expect(got.filter((lease) => lease !== undefined)).toHaveLength(1);
+});
+
+test("a lease that was not renewed for six seconds is free", async () => {
+  await using db = await testDatabase();
+  await using first = await member(db.url);
+  await using second = await member(db.url);
+  await first.leases.acquire("bot:ruda");
+  await db.database.query({ text: "update dure.leases set renewed_at = renewed_at - interval '6 seconds'" });
+
+  expect(await second.leases.acquire("bot:ruda")).toMatchObject({ holder: second.id, epoch: 2 });
+});
+
+test("a guarded writer is waited for before the lease changes hands, and fenced afterwards", async () => {
+  await using db = await testDatabase();
+  await using first = await member(db.url);
+  await using second = await member(db.url);
+  const lease = (await first.leases.acquire("run:1"))!;
+  const order: string[] = [];
+  const guarded = Promise.withResolvers<void>();
+
+  const writing = first.database.transaction(async (tx) => {
+    await first.leases.guard(tx, lease);
+    guarded.resolve();
+    await systemClock.sleep(300);
+    order.push("written");
+  });
+  await guarded.promise;
+  await second.leases.takeOver("run:1");
+  order.push("taken");
+  await writing;
+
+  expect(order).toEqual(["written", "taken"]);
+  await expect(first.database.transaction((tx) => first.leases.guard(tx, lease))).rejects.toMatchObject({ code: "FENCED" });
+});
+
+test("whoever loses a lease while working is told to stop", { timeout: 15_000 }, async () => {
+  await using db = await testDatabase();
+  await using first = await member(db.url);
+  await using second = await member(db.url);
+  const begun = Promise.withResolvers<void>();
+  const working = first.leases.hold("retention", async (_lease, { signal }) => {
+    begun.resolve();
+    await systemClock.sleep(60_000, { signal });
+  });
+  await begun.promise;
+  expect(await second.leases.hold("retention", async () => "never")).toEqual({ ok: false, because: "held-by-another" });
+
+  await second.leases.takeOver("retention");
+
+  await expect(working).rejects.toMatchObject({ code: "FENCED" });
+});

@@ -1,0 +1,224 @@
+import { expect, test, vi } from "vitest";
+import { DureError } from "../kernel/errors.ts";
+import { decideStep, enqueue, Outbox, type GivenUp, type NewEntry } from "./outbox.ts";
+import { testDatabase, type TestDatabase } from "./test-database.ts";
+import { joinTeam, Member } from "./test-members.ts";
+
+const QUICK = { attempts: 4, firstRetryMs: 10, timeoutMs: 500 };
+
+async function desk(db: TestDatabase): Promise<void> {
+  await db.database.query({ text: "create table test_desk (id serial, key text, payload jsonb, process text); create table test_hooks (id serial, key text, payload jsonb)" });
+}
+
+function anEntry(n: number, more: Partial<NewEntry> = {}): NewEntry {
+  return { topic: "desk", ordering: "one", payload: { n }, key: `k${n}`, ...more };
+}
+
+async function states(db: TestDatabase): Promise<Record<string, string>> {
+  const rows = await db.database.query<{ key: string; state: string }>({ text: "select key, state from dure.outbox order by id" });
+  return Object.fromEntries(rows.map((row) => [row.key, row.state]));
+}
+
+test("entries of one ordering key leave in their order, one after another; other keys overtake them", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const left: string[] = [];
+  let open = 0;
+  outbox.handle("desk", {
+    async send(_payload, { key, signal }) {
+      const slow = key === "k0";
+      if (!key.startsWith("other")) expect((open += 1)).toBe(1);
+      if (slow) await expect.poll(() => left.includes("other"), { interval: 10 }).toBe(true);
+      signal.throwIfAborted();
+      left.push(key);
+      if (!key.startsWith("other")) open -= 1;
+    },
+  });
+  await us.database.transaction((tx) => enqueue(tx, [0, 1, 2, 3, 4].map((n) => anEntry(n))));
+  await enqueue(us.database, [anEntry(9, { ordering: "two", key: "other" })]);
+
+  outbox.start();
+
+  await expect.poll(() => left.length, { timeout: 5_000 }).toBe(6);
+  expect(left).toEqual(["other", "k0", "k1", "k2", "k3", "k4"]);
+  await expect.poll(async () => new Set(Object.values(await states(db)))).toEqual(new Set(["sent"]));
+});
+
+test("what was enqueued in a transaction that rolled back never leaves, and one key leaves once", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const send = vi.fn(async () => {});
+  outbox.handle("desk", { send });
+  outbox.start();
+  await us.database.transaction(async (tx) => {
+    await enqueue(tx, [anEntry(1)]);
+    throw new Error("no");
+  }).catch(() => {});
+  await enqueue(us.database, [anEntry(2), anEntry(2), anEntry(3)]);
+  await enqueue(us.database, [anEntry(2)]);
+
+  outbox.announce();
+
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k2: "sent", k3: "sent" });
+  expect(send).toHaveBeenCalledTimes(2);
+});
+
+test("a process that dies between sending and recording leaves an entry that the next one looks for and does not send again", async () => {
+  await using db = await testDatabase();
+  await desk(db);
+  await enqueue(db.database, [anEntry(1), anEntry(2)]);
+  await using first = new Member("sender", db.url, "hang-after-send");
+  await first.says("sent");
+  await first.kill();
+
+  await using second = new Member("sender", db.url);
+
+  await second.says("sent", (line) => line["key"] === "k2");
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "sent", k2: "sent" });
+  expect(second.lines.filter((line) => line.say === "probes")).toEqual([{ say: "probes", key: "k1" }]);
+  expect(await db.database.query({ text: "select key from test_desk order by id" })).toEqual([{ key: "k1" }, { key: "k2" }]);
+});
+
+test("under repeated kills every hook runs exactly once and in order, and nothing is sent blindly twice", { timeout: 60_000 }, async () => {
+  await using db = await testDatabase();
+  await desk(db);
+  const entries = Array.from({ length: 200 }, (_, n) => anEntry(n, { topic: n % 2 ? "hook" : "desk", ordering: `s${n % 5}` }));
+  await enqueue(db.database, entries);
+
+  for (let kills = 0; kills < 4; kills++) {
+    await using victim = new Member("sender", db.url);
+    await victim.says("sent");
+    await victim.kill();
+  }
+  await using last = new Member("sender", db.url);
+  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 }).toEqual(new Set(["sent"]));
+
+  for (const table of ["test_hooks", "test_desk"]) {
+    const rows = await db.database.query<{ key: string; n: number }>({ text: `select key, (payload->>'n')::int as n from ${table} order by id` });
+    expect(rows).toHaveLength(100);
+    expect(new Set(rows.map((row) => row.key)).size).toBe(100);
+    for (let ordering = 0; ordering < 5; ordering++) {
+      const ofOne = rows.map((row) => row.n).filter((n) => n % 5 === ordering);
+      expect(ofOne).toEqual(ofOne.toSorted((a, b) => a - b));
+    }
+  }
+});
+
+test("a transactional handler that throws leaves no rows behind and is tried again", async () => {
+  await using db = await testDatabase();
+  await desk(db);
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  let calls = 0;
+  outbox.handle("hook", {
+    transactional: true,
+    policy: QUICK,
+    async run(_payload, { tx, key }) {
+      await tx.query({ text: "insert into test_hooks (key) values ($1)" }, [key]);
+      if (++calls < 3) throw new Error("not yet");
+      return { calls };
+    },
+  });
+  await enqueue(us.database, [anEntry(1, { topic: "hook" })]);
+
+  outbox.start();
+
+  await expect.poll(() => db.database.query({ text: "select state, attempts, result from dure.outbox" }), { timeout: 5_000 }).toEqual([{ state: "sent", attempts: 3, result: { calls: 3 } }]);
+  expect(await db.database.query({ text: "select key from test_hooks" })).toHaveLength(1);
+});
+
+test("what fails for good is recorded once with its event, told in the same transaction, and does not block its successors", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const given: GivenUp[] = [];
+  outbox.handle("desk", {
+    policy: QUICK,
+    async send(_payload, { key }) {
+      if (key === "k1") throw new DureError("DESK_FORBIDDEN", "not allowed");
+    },
+    classify: () => ({ class: "permanent" }),
+    async onGivenUp(one, tx) {
+      given.push(one);
+      await tx.query({ text: "select 1" });
+    },
+  });
+  await enqueue(us.database, [anEntry(1), anEntry(2)]);
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "failed", k2: "sent" });
+  expect(given).toEqual([expect.objectContaining({ key: "k1", outcome: "failed", attempts: 1, error: { code: "DESK_FORBIDDEN", message: "not allowed" } })]);
+  expect(await db.database.query({ text: "select type, data->>'key' as key from dure.events" })).toEqual([{ type: "outbox.failed", key: "k1" }]);
+});
+
+test("an entry that may have arrived and cannot be found out about waits for a decision", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const send = vi.fn(async (_payload: unknown, { attempt }: { attempt: number }) => {
+    if (attempt === 1 && send.mock.calls.length === 1) throw new Error("the line broke");
+  });
+  outbox.handle("desk", { policy: QUICK, send, probe: async () => "unknown" });
+  await enqueue(us.database, [anEntry(1)]);
+  outbox.start();
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "unknown" });
+  expect(send).toHaveBeenCalledOnce();
+
+  await outbox.resolve("k1", "again");
+
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "sent" });
+  await expect(outbox.resolve("k1", "sent")).rejects.toMatchObject({ code: "OUTBOX_NOT_UNKNOWN" });
+});
+
+test("an entry whose last attempt failed but arrived is not called failed", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const arrived = new Set<string>();
+  outbox.handle("desk", {
+    policy: { ...QUICK, attempts: 1 },
+    async send(_payload, { key }) {
+      if (key === "k1") arrived.add(key);
+      throw new Error("the line broke");
+    },
+    probe: async (_payload, { key }) => (arrived.has(key) ? "happened" : "not_happened"),
+  });
+  await enqueue(us.database, [anEntry(1), anEntry(2)]);
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "sent", k2: "failed" });
+});
+
+test("a handler that does not answer is interrupted", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  let aborted = 0;
+  outbox.handle("desk", {
+    policy: { attempts: 2, firstRetryMs: 10, timeoutMs: 50 },
+    send: (_payload, { signal }) => new Promise(() => signal.addEventListener("abort", () => (aborted += 1))),
+  });
+  await enqueue(us.database, [anEntry(1)]);
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "failed" });
+  expect(aborted).toBe(2);
+});
+
+test("what follows from an attempt", () => {
+  const policy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
+  const decide = (attempts: number, verdict?: object) =>
+    decideStep({ attempts, in_doubt: false }, { kind: "error", error: new Error("x"), phase: "send", verdict: verdict as never }, policy, () => 1);
+
+  expect([0, 1, 2].map((attempts) => Math.round(decide(attempts).waitMs))).toEqual([1_200, 2_400, 4_800]);
+  expect(decide(3)).toMatchObject({ state: "failed", attempts: 4 });
+  expect(decide(0)).toMatchObject({ state: "pending", inDoubt: true });
+  expect(decide(0, { class: "transient", notSent: true })).toMatchObject({ inDoubt: false });
+  expect(decide(3, { class: "rate-limited", afterMs: 77 })).toMatchObject({ state: "pending", attempts: 3, waitMs: 77 });
+  expect(decide(0, { class: "permanent" })).toMatchObject({ state: "failed", attempts: 1 });
+});

@@ -1,0 +1,71 @@
+import { DureError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Transaction } from "../durable/database.ts";
+import type { OutsideHandler } from "../durable/outbox.ts";
+import type { AnyService, LeafService } from "./combine.ts";
+import type { HookContext, HookHandler, Service } from "./service.ts";
+import { AFTER_TURN } from "./turn-run.ts";
+
+interface HookPayload {
+  readonly service: string;
+  readonly type: string;
+  readonly data: unknown;
+  readonly session: string;
+  readonly turn: string;
+}
+
+/**
+ * Delivers the hooks of finished turns: at least once, in the order of their session, with the key `<turn>.<index>`.
+ * A hook that nobody handles is done at once: it is information for clients, who saw it in `DONE`.
+ */
+export class HookDelivery {
+  readonly #services: ReadonlyMap<string, Service>;
+  readonly #logger: Logger;
+  readonly #lease: AbortSignal;
+
+  constructor(options: { services: readonly AnyService[]; logger: Logger; lease: AbortSignal }) {
+    this.#services = new Map(options.services.flatMap(leavesOf).map((service) => [service.name, service]));
+    this.#logger = options.logger;
+    this.#lease = options.lease;
+  }
+
+  get handler(): OutsideHandler {
+    return {
+      policy: { attempts: HOOK_ATTEMPTS },
+      send: async (payload, { key, signal }) => {
+        await this.#deliver(payload as unknown as HookPayload, key, signal);
+      },
+      onGivenUp: async ({ key, attempts, error }: { key: string; attempts: number; error: unknown }, tx: Transaction) => {
+        this.#logger.error({ key, attempts }, "a hook was given up; it stays in the outbox as failed");
+        await tx.query({ text: "select dure.emit($1)" }, [
+          JSON.stringify([{ type: "hook.failed", role: "system", turn: key.slice(0, key.lastIndexOf(".")), data: { key, attempts, error: String(error) } }]),
+        ]);
+      },
+    };
+  }
+
+  async #deliver(hook: HookPayload, key: string, signal: AbortSignal): Promise<void> {
+    const service = this.#services.get(hook.service);
+    if (!service) throw new DureError("SERVICE_UNKNOWN", `The service ${hook.service} of the hook ${key} is not here.`, { class: "unavailable" });
+    const context: HookContext = { key, turn: hook.turn, session: hook.session, signal: AbortSignal.any([signal, this.#lease]) };
+    if (hook.type === AFTER_TURN) {
+      await service.afterTurn?.({ session: hook.session, turn: hook.turn, message: (hook.data as { message: string }).message }, context);
+      return;
+    }
+    const handler = service.hooks?.[hook.type];
+    if (!handler) return;
+    await handleOf(handler)(hook.data, context);
+  }
+}
+
+/** Deliveries of one hook before it is given up. Source: our choice; with doubling pauses about 17 minutes. */
+const HOOK_ATTEMPTS = 10;
+
+function handleOf(handler: HookHandler | HookHandler["handle"]): HookHandler["handle"] {
+  return typeof handler === "function" ? handler : (data, context) => handler.handle(data, context);
+}
+
+function leavesOf(service: AnyService): readonly Service[] {
+  const leaves: readonly LeafService[] = service.kind === "combined" ? [...service.services.values()] : [service];
+  return leaves.filter((leaf) => leaf.kind === "service");
+}

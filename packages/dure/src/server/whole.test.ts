@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import { EventLog } from "../durable/event-log.ts";
+import { chatAgent } from "../engine/agent.ts";
+import { defineService, flow } from "../engine/service.ts";
+import { startTestEngine, type TestEngine } from "../engine/test-engine.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { offlineModel } from "../models/offline.ts";
+import { SseReader, startTestServer, type TestServer } from "./test-server.ts";
+
+/** The server over the real engine, the real event log and a real PostgreSQL. */
+const helper = chatAgent({ name: "helper", prompt: "Answer briefly." });
+const service = defineService({
+  name: "chat",
+  agents: { helper },
+  flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "답변 작성 중")).text })) },
+});
+const words = Array.from({ length: 200 }, (_, index) => `${index} `);
+const model = offlineModel("words", () => ({ chunks: words }));
+const chat = { session_id: "mina", message: "안녕하세요" };
+
+interface Whole extends AsyncDisposable {
+  readonly engine: TestEngine;
+  readonly server: TestServer;
+}
+
+async function start(): Promise<Whole> {
+  await using stack = new AsyncDisposableStack();
+  const engine = stack.use(await startTestEngine(service, { offline: [model] }));
+  const events = new EventLog({ database: engine.database, logger: silentLogger });
+  stack.defer(() => events.stop());
+  const server = stack.use(await startTestServer({ conversations: engine.engine, events, logger: silentLogger }));
+  const kept = stack.move();
+  return { engine, server, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+test("a turn is streamed, read again, resumed in its middle, and over", async () => {
+  await using whole = await start();
+  const { server } = whole;
+
+  await using live = new SseReader(await server.post("/v1/agent/chat/stream", chat));
+  await live.ended;
+  const turnId = live.response.headers.get("turn-id")!;
+  const stored = live.frames.filter(({ id }) => id !== undefined);
+  await using again = new SseReader(await server.fetch(`/v1/agent/turns/${turnId}/stream`));
+  await using rest = new SseReader(await server.fetch(`/v1/agent/turns/${turnId}/stream`, { headers: { "last-event-id": stored[0]!.id! } }));
+  await Promise.all([again.ended, rest.ended]);
+  const over = await server.fetch(`/v1/agent/turns/${turnId}/stream`, { headers: { "last-event-id": live.lastEventId! } });
+  const session = await (await server.fetch("/v1/agent/sessions/mina")).json();
+
+  expect(live.text).toBe(words.join(""));
+  expect(live.types.at(-1)).toBe("DONE");
+  expect(again.text).toBe(words.join(""));
+  expect(rest.frames.at(-1)).toEqual(live.frames.at(-1));
+  expect(over.status).toBe(204);
+  expect(session).toMatchObject({ session_id: "mina", running_turn: null, history: [{ role: "user", content: chat.message }, { role: "assistant", done: { _trace: { turn_id: turnId } } }] });
+});
+
+test("what the session did is in the event log", async () => {
+  await using whole = await start();
+  const { server } = whole;
+  await using events = new SseReader(await server.fetch("/v1/events?session=mina"));
+  await events.until(({ lastEventId }) => lastEventId !== undefined);
+
+  const answer = await server.post("/v1/agent/chat", chat);
+  await events.until(({ types }) => types.includes("turn.done"));
+
+  expect(answer.status).toBe(200);
+  expect(events.frames.find(({ event }) => event === "turn.done")!.data).toMatchObject({ session: "mina", turn: answer.headers.get("turn-id"), role: "conversation" });
+});
+
+test("an unknown turn, service, session and a used key are refused by the real engine as by the double", async () => {
+  await using whole = await start();
+  const { server } = whole;
+  await server.post("/v1/agent/chat", chat, { "idempotency-key": "k" });
+
+  const answers = await Promise.all([
+    server.fetch("/v1/agent/turns/turn_0/stream"),
+    server.fetch("/v1/agent/turns/turn_0/stop", { method: "POST" }),
+    server.post("/v1/agent/chat", { ...chat, service: "nope" }),
+    server.fetch("/v1/agent/sessions/nobody"),
+    server.fetch("/v1/agent/sessions/nobody", { method: "DELETE" }),
+    server.post("/v1/agent/chat", { ...chat, message: "other" }, { "idempotency-key": "k" }),
+  ]);
+
+  expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 422]);
+});
+
+test("says how fast a streamed turn of 200 tokens is through HTTP", async () => {
+  await using whole = await start();
+  const { server } = whole;
+  const one = async (session: string): Promise<number> => {
+    const startedAt = performance.now();
+    await (await server.post("/v1/agent/chat/stream", { session_id: session, message: "go" })).text();
+    return performance.now() - startedAt;
+  };
+  for (let index = 0; index < 20; index++) await one(`warm${index}`);
+
+  const alone: number[] = [];
+  for (let index = 0; index < 50; index++) alone.push(await one(`alone${index}`));
+  const turns = 300;
+  let next = 0;
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: 20 }, async () => { while (next < turns) await one(`many${next++}`); }));
+  const seconds = (performance.now() - startedAt) / 1_000;
+
+  const p50 = alone.sort((a, b) => a - b)[25]!;
+  console.log(`200-token turns, real engine: p50 ${p50.toFixed(1)} ms alone, ${Math.round(turns / seconds)} turns/s with 20 connections, client in the same process`);
+  expect(alone.length).toBe(50);
+});

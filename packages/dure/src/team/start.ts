@@ -1,0 +1,216 @@
+import { fileURLToPath } from "node:url";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { systemClock, type Clock } from "../kernel/clock.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { Database, type DatabaseTarget } from "../durable/database.ts";
+import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
+import { EventLog } from "../durable/event-log.ts";
+import { Leases } from "../durable/leases.ts";
+import { checkServer, migrate } from "../durable/migrate.ts";
+import { MIGRATIONS } from "../durable/migrations/index.ts";
+import { Notifications } from "../durable/notify.ts";
+import { Outbox } from "../durable/outbox.ts";
+import { applicationName, ProcessLease } from "../durable/processes.ts";
+import { DEFAULT_RULES, Retention, type RetentionRule } from "../durable/retention.ts";
+import { Takeover } from "../durable/takeover.ts";
+import type { AnyService } from "../engine/combine.ts";
+import { Engine } from "../engine/engine.ts";
+import { HookDelivery } from "../engine/hooks.ts";
+import { Inbox } from "../escalations/inbox.ts";
+import { Models } from "../models/models.ts";
+import { createServer, startServer } from "../server/server.ts";
+import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
+import type { LoadedTeam } from "./config.ts";
+import type { Environment } from "./environment.ts";
+import { modelOf, pricesOf, settingsOf, type Settings } from "./limits.ts";
+import { teamMetrics } from "./metrics.ts";
+import { DURE_VERSION } from "./version.ts";
+
+/** A team that runs in this process. */
+export interface RunningTeam {
+  readonly url: string;
+  readonly processId: string;
+  readonly engine: Engine;
+  readonly inbox: Inbox;
+  /** Resolves when another process has taken over: nothing is written any more, the server should leave with exit code 75. */
+  readonly fenced: Promise<DureError>;
+  /** Accepts nothing more, lets turns finish, gives the rest to other processes. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface StartTeamOptions {
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  /** Aborts the start. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Starts everything in order: database, right to work, durable core, engine, server; stops it in reverse.
+ * Recovery of dead processes runs beside the start and does not delay it.
+ */
+export async function startTeam(team: LoadedTeam, environment: Environment, options: StartTeamOptions): Promise<RunningTeam> {
+  const { logger, clock = systemClock, signal } = options;
+  const settings = settingsOf(team.config, environment);
+  await using starting = new AsyncDisposableStack();
+  const defer = (what: string, stop: () => Promise<void>): void =>
+    starting.defer(async () => {
+      // One part that cannot stop must not keep the others from it.
+      await stop().catch((error: unknown) => logger.error({ part: what, error: messageOf(error) }, `${what} did not stop in good order`));
+    });
+
+  const target = await openTarget(team, environment, settings, { logger, clock, signal, defer });
+  const processId = newId("process", clock.now());
+  const database = await Database.open({ ...target, applicationName: applicationName(processId), logger, clock, max: settings.databaseConnections });
+  defer("the database", () => database.close());
+  await checkServer(database);
+  await migrate(database, MIGRATIONS, { logger });
+  signal?.throwIfAborted();
+
+  const notifications = new Notifications({ database, logger, clock });
+  await notifications.start();
+  defer("notifications", () => notifications.stop());
+
+  const fenced = Promise.withResolvers<DureError>();
+  const lease = new ProcessLease({ database, id: processId, appVersion: DURE_VERSION, logger, clock, notifications, onFenced: (error) => fenced.resolve(error) });
+  await lease.start();
+  defer("the lease", () => lease.stop());
+
+  const shared = { database, lease, logger, clock, notifications };
+  const takeover = new Takeover(shared);
+  const outbox = new Outbox(shared);
+  const events = new EventLog(shared);
+  const retention = new Retention({ database, leases: new Leases(shared), logger, clock, rules: retentionRules(settings) });
+  const inbox = new Inbox({ database, notifications });
+  const models = new Models({ clock, logger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] });
+  const services = Object.values(team.services).map((service) => withSettings(service, settings));
+  const engine = new Engine({
+    services,
+    database,
+    notifications,
+    models,
+    clock,
+    logger,
+    processId,
+    lease: lease.signal,
+    defaultLlm: modelOf(team.config, environment),
+    locale: settings.locale,
+    timeZone: settings.timeZone,
+    devMode: settings.devMode,
+    limits: { sessionQueue: settings.sessionQueue, messageBytes: settings.messageBytes, maxFillTurns: settings.maxFillTurns },
+  });
+  outbox.handle("hook", new HookDelivery({ services, logger, lease: lease.signal }).handler);
+  takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));
+
+  engine.start();
+  defer("the engine", () => engine.stop());
+  await takeover.start();
+  defer("takeover", () => takeover.stop());
+  outbox.start();
+  defer("the outbox", () => outbox.stop());
+  retention.start();
+  defer("retention", () => retention.stop());
+
+  const app = createServer({
+    conversations: engine,
+    events,
+    health: async () => ({
+      ready: lease.state === "held" && (await database.health()),
+      checks: { database: { ok: await database.health() }, lease: { ok: lease.state === "held", detail: lease.state } },
+    }),
+    metrics: teamMetrics({ database, engine, events, lease }),
+    auth: tokenStoreOf(environment, database, clock, settings),
+    devMode: settings.devMode,
+    dashboardFolder: dashboardFolder(),
+    logger,
+    clock,
+    version: DURE_VERSION,
+    locale: settings.locale,
+    corsOrigins: settings.origins,
+    audit: (entry) => {
+      database
+        .query({ name: "audit", text: "insert into dure.audit (tenant, name, what, subject) values ($1, $2, $3, $4)" }, [entry.who.tenant, entry.who.name, entry.what, entry.subject])
+        .catch((error: unknown) => logger.error({ ...entry, error: messageOf(error) }, "an entry of the audit log could not be written"));
+    },
+  });
+  const { url } = await startServer(app, { host: settings.host, port: settings.port });
+  defer("the server", async () => void (await app.close()));
+  logger.info({ url, process: processId, services: services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
+
+  const running = starting.move();
+  let stopped: Promise<void> | undefined;
+  return {
+    url,
+    processId,
+    engine,
+    fenced: fenced.promise,
+    stop: () => (stopped ??= running.disposeAsync()),
+  };
+}
+
+async function openTarget(
+  team: LoadedTeam,
+  environment: Environment,
+  settings: Settings,
+  options: { logger: Logger; clock: Clock; signal: AbortSignal | undefined; defer: (what: string, stop: () => Promise<void>) => void },
+): Promise<DatabaseTarget> {
+  if (environment.databaseUrl !== undefined) return { url: environment.databaseUrl };
+  const { logger, clock, signal } = options;
+  const embedded = await EmbeddedPostgres.start({ home: path.resolve(team.folder, settings.home), logger, clock, ...(signal && { signal }) });
+  options.defer("embedded PostgreSQL", () => embedded.stop());
+  return { connection: embedded.connection };
+}
+
+/** The team's settings stand behind what a service says itself. */
+function withSettings(service: AnyService, settings: Settings): AnyService {
+  if (service.kind !== "service") return service;
+  const { summarizeThreshold, keepRecentTurns, maxRawTurns, enableSummary, summaryModel, summaryPrompt } = settings;
+  const memory = {
+    summarizeThreshold,
+    keepRecentTurns,
+    maxRawTurns,
+    enableSummary,
+    ...(summaryModel !== undefined && { summaryModel }),
+    ...(summaryPrompt !== undefined && { summaryPrompt }),
+    ...service.memory,
+  };
+  return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
+}
+
+function providersOf(environment: Environment): NonNullable<ConstructorParameters<typeof Models>[0]["providers"]> {
+  const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = environment;
+  const openai = { ...(openaiApiKey !== undefined && { apiKey: openaiApiKey }), ...(openaiBaseUrl !== undefined && { baseUrl: openaiBaseUrl }) };
+  const anthropic = { ...(anthropicApiKey !== undefined && { apiKey: anthropicApiKey }), ...(anthropicBaseUrl !== undefined && { baseUrl: anthropicBaseUrl }) };
+  return { openai, anthropic, "openai-compatible": openai };
+}
+
+/** `open` on this machine without a token; with one, it and those in the database. */
+function tokenStoreOf(environment: Environment, database: Database, clock: Clock, settings: Settings): TokenStore | "open" {
+  const isLocal = ["127.0.0.1", "localhost", "::1"].includes(settings.host);
+  if (environment.token === undefined && isLocal) return "open";
+  const stored = new PostgresTokenStore({ database, clock });
+  if (environment.token === undefined) return stored;
+  const given = new MemoryTokenStore({ clock });
+  given.add(environment.token, { name: "DURE_TOKEN", scopes: SCOPES });
+  return combineTokenStores([given, stored]);
+}
+
+function retentionRules(settings: Settings): readonly RetentionRule[] {
+  return [
+    ...DEFAULT_RULES.map((rule) => (rule.name === "events" ? { ...rule, keep: settings.keepEventsMs } : rule)),
+    { name: "turn-events", table: "dure.turn_events", ageColumn: "at", keep: settings.keepTurnEventsMs, where: "turn_id in (select id from dure.turns where status = 'done')" },
+    { name: "idempotency", table: "dure.idempotency", ageColumn: "at", keep: "24h" },
+    { name: "model-calls", table: "dure.model_calls", ageColumn: "at", keep: "90d" },
+    { name: "audit", table: "dure.audit", ageColumn: "at", keep: "365d" },
+  ];
+}
+
+/** The built page beside this code: in the package `dashboard/`. */
+function dashboardFolder(): string | undefined {
+  const folder = fileURLToPath(new URL("../../dashboard", import.meta.url));
+  return existsSync(path.join(folder, "index.html")) ? folder : undefined;
+}
+

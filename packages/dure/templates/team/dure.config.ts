@@ -1,0 +1,11 @@
+import { defineTeam } from "dure";
+import minimal from "./services/minimal/service.ts";
+
+export default defineTeam({
+  name: "{{TEAM_TITLE}}",
+  locale: "en", // texts of buttons and errors: "en" or "ko"
+  timeZone: "UTC",
+  // Without a model everything runs offline: the agent echoes. With a key in .env:
+  // model: "anthropic:claude-haiku-4-5",
+  services: { minimal },
+});
