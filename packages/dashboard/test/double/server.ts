@@ -349,10 +349,12 @@ export class DoubleServer {
       }
     };
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    response.write(": log\n\n");
+    const now = typeof last === "string" ? last : (this.#events.at(-1)?.["id"] ?? "1.1.0");
+    response.write(`: events\nid: ${String(now)}\n\n`);
+    if (cut?.afterFrames === 0) return void setImmediate(() => response.destroy());
     response.on("close", () => this.#eventReaders.delete(write));
     this.#eventReaders.add(write);
-    const index = typeof last === "string" ? this.#events.findIndex((event) => event["id"] === last) : this.#events.length - 1;
+    const index = typeof last === "string" && last !== "1.1.0" ? this.#events.findIndex((event) => event["id"] === last) : last === "1.1.0" ? -1 : this.#events.length - 1;
     for (const event of this.#events.slice(index + 1)) if (this.#eventReaders.has(write)) write(event);
   }
 

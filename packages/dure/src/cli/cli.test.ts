@@ -199,7 +199,7 @@ describe("talking to a server", () => {
 
   test("an answer of the server that is an error is code, message and hint", async () => {
     await withServer(async (url) => {
-      const plain = await dure(["token", "list", "--url", url]);
+      const plain = await dure(["events", "--url", url]);
       expect(plain).toMatchObject({ exitCode: 1, stderr: "ROUTE_UNKNOWN No such route.\nHint: Look at /openapi.json.\n" });
     });
   });

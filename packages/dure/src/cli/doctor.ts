@@ -4,6 +4,8 @@ import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
+import type { AnyService, LeafService } from "../engine/combine.ts";
+import type { Service } from "../engine/service.ts";
 import { checkServer } from "../durable/migrate.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { modelName, type Llm } from "../models/card.ts";
@@ -90,7 +92,7 @@ function checkModels(team: LoadedTeam, environment: Environment): Check[] {
 function modelsOf(team: LoadedTeam, environment: Environment): Map<string, { llm: LlmRef; agents: string[] }> {
   const models = new Map<string, { llm: LlmRef; agents: string[] }>();
   const ofTeam = modelOf(team.config, environment);
-  for (const service of Object.values(team.services)) {
+  for (const service of Object.values(team.services).flatMap(leavesOf)) {
     for (const [key, agent] of Object.entries(service.agents)) {
       const llm: Llm = environment.model !== undefined ? ofTeam : (agent.card.llm ?? ofTeam);
       for (const ref of [llm, ...llm.fallbacks]) {
@@ -101,6 +103,12 @@ function modelsOf(team: LoadedTeam, environment: Environment): Map<string, { llm
     }
   }
   return models;
+}
+
+/** Services of this process; a remote one has its models elsewhere. */
+function leavesOf(service: AnyService): readonly Service[] {
+  const leaves: readonly LeafService[] = service.kind === "combined" ? [...service.services.values()] : [service];
+  return leaves.filter((leaf) => leaf.kind === "service");
 }
 
 const OWN_HOSTS = new Set(["127.0.0.1", "::1", "localhost"]);

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { Argument, Command, CommanderError, Option } from "commander";
 import { DureClient } from "../client/index.ts";
@@ -7,6 +6,7 @@ import { ulid } from "../kernel/ids.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
 import { isSet, loadEnvFile, readEnvironment, type Environment } from "../team/environment.ts";
 import { SETTINGS } from "../team/limits.ts";
+import { DURE_VERSION } from "../team/version.ts";
 import { completionScript } from "./completion.ts";
 import { EXIT, Output, type ExitCode, type Streams } from "./output.ts";
 
@@ -43,7 +43,7 @@ interface Common {
 export function createProgram({ output, finish }: ProgramParts): Command {
   const program = new Command("dure")
     .description("Runs durable teams of AI agents.")
-    .version(version(), "-V, --version", "print the version")
+    .version(DURE_VERSION, "-V, --version", "print the version")
     .helpCommand("help [command]", "show the help of a command")
     .showSuggestionAfterError(true)
     .addHelpText("after", examplesText(["dure init my-team", "dure dev", "dure chat"]))
@@ -86,7 +86,7 @@ export function createProgram({ output, finish }: ProgramParts): Command {
 
   run(add(program, "init", "make a new team in a folder of its name", ["dure init my-team && cd my-team && npx dure dev", "dure init 우리-팀"]).argument("<name>", "letters (한글 too), digits, spaces, _ and -"), async (name: string) => {
     const { findsDure, initTeam } = await import("./scaffold.ts");
-    const { folder, names } = await initTeam(name, { folder: ".", version: version() });
+    const { folder, names } = await initTeam(name, { folder: ".", version: DURE_VERSION });
     const relative = path.relative(process.cwd(), folder);
     output.line(`${names.title} stands in ${relative}/`);
     output.line(`Next: cd ${relative} && ${findsDure(folder) ? "" : "npm install && "}npx dure dev`);
@@ -140,31 +140,24 @@ export function createProgram({ output, finish }: ProgramParts): Command {
     },
   );
   const token = group("token", "create, list and revoke tokens", ["dure token create dashboard --scopes chat"]);
+  const withTokens = async ({ dir }: Common) => ({ ...(await import("./tokens.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });
   run(
-    onServer(add(token, "create", "make a token; it is shown once", ["dure token create dashboard --scopes chat", "dure token create ops --scopes admin --tenant acme"]))
+    inFolder(add(token, "create", "make a token; it is shown once", ["dure token create dashboard --scopes chat", "dure token create ops --scopes admin --tenant acme"]))
       .argument("<name>", "for people: whose token it is")
       .option("--scopes <list>", "chat, rooms, jobs, plans, admin, with commas between", list, ["chat"])
       .option("--tenant <tenant>", "owner of what is created with it"),
     async (name: string, { scopes, tenant, ...options }: Common & { scopes: string[]; tenant?: string }) => {
-      const created = await (await tokens(options)).create({ name, scopes, ...(tenant !== undefined && { tenant }) });
-      output.line(created.token);
-      output.note(`Token ${created.record.id} for ${name}, scopes ${scopes.join(", ")}. It is not shown again.`);
-      output.result(created);
-      return EXIT.ok;
+      const { createToken, command } = await withTokens(options);
+      return createToken({ name, scopes, tenant }, command);
     },
   );
-  run(onServer(add(token, "list", "list tokens; never their text", ["dure token list"])), async (options: Common) => {
-    const items = await (await tokens(options)).list();
-    if (items.length === 0) output.note("There is no token yet: dure token create NAME");
-    else output.table([["id", "name", "scopes", "tenant", "state"], ...items.map((item) => [item.id, item.name, item.scopes.join(","), item.tenant || "–", item.revokedAt === null ? "valid" : "revoked"])]);
-    output.result({ items });
-    return EXIT.ok;
+  run(inFolder(add(token, "list", "list tokens; never their text", ["dure token list"])), async (options: Common) => {
+    const { listTokens, command } = await withTokens(options);
+    return listTokens(command);
   });
-  run(onServer(add(token, "revoke", "end a token at once", ["dure token revoke token_01K…"])).argument("<id>", "from dure token list"), async (id: string, options: Common) => {
-    await (await tokens(options)).revoke(id);
-    output.line(`${id} is revoked.`);
-    output.result({ id, revoked: true });
-    return EXIT.ok;
+  run(inFolder(add(token, "revoke", "end a token", ["dure token revoke token_01K…"])).argument("<id>", "from dure token list"), async (id: string, options: Common) => {
+    const { revokeToken, command } = await withTokens(options);
+    return revokeToken(id, command);
   });
 
   // --- the database
@@ -236,12 +229,6 @@ async function connect(options: Common): Promise<DureClient> {
   }
 }
 
-async function tokens(options: Common) {
-  const { TokensClient } = await import("./tokens.ts");
-  await connect(options);
-  return new TokensClient(server(options));
-}
-
 /** fetch says only "fetch failed"; the reason is in its cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
@@ -259,12 +246,4 @@ function settleCommander(error: CommanderError, output: Output): ExitCode {
     output.error(new DureError("USAGE", error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ").replace(/\.?$/, "."), { class: "input", hint: "dure help shows the commands, dure help COMMAND its options." }));
   }
   return EXIT.usage;
-}
-
-let known: string | undefined;
-
-/** Of the package. */
-function version(): string {
-  known ??= (JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }).version;
-  return known;
 }

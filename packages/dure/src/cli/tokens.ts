@@ -1,64 +1,54 @@
+import { MIGRATIONS } from "../durable/migrations/index.ts";
+import { migrate } from "../durable/migrate.ts";
 import { DureError } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
-import { fromWire } from "../kernel/wire.ts";
+import { silentLogger } from "../kernel/logger.ts";
+import { closest } from "../models/spelling.ts";
+import { PostgresTokenStore, SCOPES, type Scope } from "../server/token-store.ts";
+import { openDatabase } from "./database.ts";
+import type { DbCommand } from "./db.ts";
+import { EXIT, type ExitCode } from "./output.ts";
 
-/** A token as the server tells of it. */
-export interface TokenInfo {
-  readonly id: string;
-  readonly name: string;
-  readonly tenant: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: number;
-  readonly revokedAt: number | null;
+// Tokens go past the server on purpose: one that listens beyond this machine starts only when there is a token already.
+
+export async function createToken(token: { name: string; scopes: readonly string[]; tenant: string | undefined }, command: DbCommand): Promise<ExitCode> {
+  const { output } = command;
+  const scopes = token.scopes.map(scopeOf);
+  const created = await withStore(command, (store) => store.create({ name: token.name, scopes, ...(token.tenant !== undefined && { tenant: token.tenant }) }));
+  output.line(created.token);
+  output.note(`Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`);
+  output.result(created);
+  return EXIT.ok;
 }
 
-/** Calls `/v1/tokens`, which needs the scope `admin`. */
-export class TokensClient {
-  readonly #baseUrl: string;
-  readonly #token: string | undefined;
-
-  constructor(options: { baseUrl: string; token: string | undefined }) {
-    this.#baseUrl = options.baseUrl;
-    this.#token = options.token;
+export async function listTokens(command: DbCommand): Promise<ExitCode> {
+  const { output } = command;
+  const items = await withStore(command, (store) => store.list());
+  if (items.length === 0) output.note("There is no token yet: dure token create NAME");
+  else {
+    const rows = items.map((item) => [item.id, item.name, item.scopes.join(","), item.tenant || "–", item.revokedAt === null ? "valid" : "revoked"]);
+    output.table([["id", "name", "scopes", "tenant", "state"], ...rows]);
   }
-
-  /** The text of the new token is in the answer and nowhere else. */
-  async create(token: { name: string; scopes: readonly string[]; tenant?: string }): Promise<{ token: string; record: TokenInfo }> {
-    return (await this.#call("POST", "", token)) as { token: string; record: TokenInfo };
-  }
-
-  async list(): Promise<readonly TokenInfo[]> {
-    return ((await this.#call("GET", "")) as { items: readonly TokenInfo[] }).items;
-  }
-
-  async revoke(id: string): Promise<void> {
-    await this.#call("DELETE", `/${encodeURIComponent(id)}`);
-  }
-
-  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${this.#baseUrl}/v1/tokens${path}`, {
-      method,
-      headers: {
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const answer: unknown = text === "" ? {} : parse(text);
-    if (response.ok) return fromWire(answer);
-    const problem = isObject(answer) ? answer : {};
-    throw new DureError(String(problem["code"] ?? `HTTP_${response.status}`), String(problem["detail"] ?? `The server answered ${response.status}.`), {
-      class: response.status === 404 ? "not-found" : response.status < 500 ? "forbidden" : "unavailable",
-      ...(typeof problem["hint"] === "string" && { hint: problem["hint"] }),
-    });
-  }
+  output.result({ items });
+  return EXIT.ok;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return {};
-  }
+export async function revokeToken(id: string, command: DbCommand): Promise<ExitCode> {
+  const revoked = await withStore(command, (store) => store.revoke(id));
+  if (!revoked) throw new DureError("TOKEN_UNKNOWN", `There is no valid token ${id}.`, { class: "not-found", hint: "dure token list shows them." });
+  command.output.line(`${id} is revoked.`);
+  command.output.result({ id, revoked });
+  return EXIT.ok;
+}
+
+async function withStore<Value>(command: DbCommand, work: (store: PostgresTokenStore) => Promise<Value>): Promise<Value> {
+  await using opened = await openDatabase(command);
+  await migrate(opened.database, MIGRATIONS, { logger: silentLogger });
+  return await work(new PostgresTokenStore({ database: opened.database })); // awaited here: the database closes behind it
+}
+
+function scopeOf(written: string): Scope {
+  const scope = SCOPES.find((known) => known === written);
+  if (scope) return scope;
+  const meant = closest(written, SCOPES);
+  throw new DureError("SCOPE_UNKNOWN", `"${written}" is no scope.`, { class: "input", hint: meant ? `Did you mean ${meant}?` : `Use ${SCOPES.join(", ")}.` });
 }

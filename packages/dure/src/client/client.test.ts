@@ -183,6 +183,21 @@ describe("the event log", () => {
     expect(server.journal.at(-1)?.lastEventId).toBeDefined();
   });
 
+  test("loses nothing when it is cut off before its first event", async () => {
+    await using server = await new DoubleServer().start();
+    server.cut(/events/, 0);
+    const onConnection = (state: string): void => {
+      if (state === "reconnecting") server.emit({ type: "job.started", role: "delegation", data: { n: 1 } });
+    };
+
+    for await (const event of clientOf(server).events({}, { onConnection })) {
+      expect(event.data).toEqual({ n: 1 });
+      break;
+    }
+
+    expect(server.journal.map((entry) => entry.lastEventId)).toEqual([undefined, "1.1.0"]);
+  });
+
   test("says when the position is older than what is kept, and goes on", async () => {
     await using server = await new DoubleServer().start();
     const leave = new AbortController();

@@ -21,6 +21,11 @@ export interface EventStreamParts {
 export async function* followEvents(parts: EventStreamParts): AsyncGenerator<PlatformEvent, never> {
   const { clock, maxDelayMs, silenceMs, onConnection, signal } = parts;
   let position = parts.lastEventId;
+  let read: string | undefined;
+  // Before its first event the log says where "from now on" is, so that a cut right then loses nothing.
+  const onId = (id: string): void => {
+    if (read === undefined) position ??= id;
+  };
   let failures = 0;
   while (true) {
     signal?.throwIfAborted();
@@ -28,7 +33,7 @@ export async function* followEvents(parts: EventStreamParts): AsyncGenerator<Pla
     try {
       const response = await parts.open(position);
       onConnection?.("connected");
-      for await (const message of readFrames(response, { clock, silenceMs, onRetry: (ms) => (askedMs = ms) })) {
+      for await (const message of readFrames(response, { clock, silenceMs, onId, onRetry: (ms) => (askedMs = ms) })) {
         failures = 0;
         const data = frameData(message);
         if (message.event === "reset") {
@@ -36,8 +41,8 @@ export async function* followEvents(parts: EventStreamParts): AsyncGenerator<Pla
           parts.onReset?.({ oldest: position });
           continue;
         }
-        if (!isPlatformEvent(data) || data.id === position) continue;
-        position = data.id;
+        if (!isPlatformEvent(data) || data.id === read) continue;
+        position = read = data.id;
         yield data;
       }
     } catch (error) {

@@ -8,6 +8,8 @@ export interface SseOptions {
   readonly silenceMs: number;
   /** The server asked to wait this long before the next connection, milliseconds. */
   readonly onRetry?: (ms: number) => void;
+  /** A place without an event: what was read up to here is behind it. */
+  readonly onId?: (id: string) => void;
 }
 
 /** One frame may hold a whole `DONE`; anything longer is not dure's. Characters. */
@@ -25,6 +27,7 @@ export async function* readFrames(response: Response, options: SseOptions): Asyn
     onEvent: (message) => ready.push(message),
     maxBufferSize: MAX_FRAME,
     ...(options.onRetry === undefined ? {} : { onRetry: options.onRetry }),
+    ...(options.onId === undefined ? {} : { onId: options.onId }),
   });
   const decoder = new TextDecoder();
   try {

@@ -137,6 +137,13 @@ export const DEFAULT_RULES: readonly RetentionRule[] = [
   { name: "events", keep: "7d", sweep: sweepEvents },
   { name: "outbox", keep: "7d", table: "dure.outbox", ageColumn: "settled_at", where: "state in ('sent', 'failed')" },
   { name: "processes", keep: "7d", table: "dure.processes", ageColumn: "recovered_at" },
+  {
+    name: "leases",
+    keep: "7d",
+    table: "dure.leases",
+    ageColumn: "renewed_at",
+    where: "holder is null or not exists (select from dure.processes p where p.id = holder and p.ended_at is null)",
+  },
 ];
 
 /** Rows per statement. */

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -28,10 +28,9 @@ export interface TestDatabaseOptions {
  * (without fsync), or the server that DURE_TEST_DATABASE_URL names, whose user must be allowed to create databases.
  */
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
-  const { url, drop } = await createDatabase();
+  const { url, drop } = await createDatabase(options.migrated ?? true ? await migratedTemplate() : undefined);
   const { applicationName = "dure:test", max } = options;
   const database = await Database.open({ url, applicationName, logger: silentLogger, clock: systemClock, ...(max ? { max } : {}) });
-  if (options.migrated ?? true) await migrate(database, MIGRATIONS, { logger: silentLogger });
   return {
     database,
     url,
@@ -57,13 +56,45 @@ export async function stopTestServer(): Promise<void> {
 
 let shared: Promise<EmbeddedPostgres> | undefined;
 
-async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
-  const serverUrl = process.env["DURE_TEST_DATABASE_URL"] ?? (await (shared ??= startShared())).url;
+async function createDatabase(template = "template1"): Promise<{ url: string; drop: () => Promise<void> }> {
+  const serverUrl = await server();
   const name = `dure_test_${randomBytes(8).toString("hex")}`;
-  await administer(serverUrl, `create database ${name} strategy wal_log`);
+  await administer(serverUrl, `create database ${name} template ${template} strategy wal_log`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(serverUrl, `drop database if exists ${name} with (force)`) };
+}
+
+let template: Promise<string> | undefined;
+
+/** A migrated database to copy from, made once per state of the migrations, by whoever comes first. */
+async function migratedTemplate(): Promise<string> {
+  template ??= (async () => {
+    const serverUrl = await server();
+    const checksum = createHash("sha256").update(JSON.stringify(MIGRATIONS)).digest("hex").slice(0, 16);
+    const name = `dure_template_${checksum}`;
+    const client = new pg.Client({ connectionString: serverUrl });
+    await client.connect();
+    try {
+      await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [name]);
+      const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
+      if (rowCount === 0) {
+        const draft = await createDatabase();
+        const database = await Database.open({ url: draft.url, applicationName: "dure:template", logger: silentLogger, clock: systemClock });
+        await migrate(database, MIGRATIONS, { logger: silentLogger });
+        await database.close();
+        await client.query(`alter database ${new URL(draft.url).pathname.slice(1)} rename to ${name}`);
+      }
+    } finally {
+      await client.end();
+    }
+    return name;
+  })();
+  return template;
+}
+
+async function server(): Promise<string> {
+  return process.env["DURE_TEST_DATABASE_URL"] ?? (await (shared ??= startShared())).url;
 }
 
 function startShared(): Promise<EmbeddedPostgres> {

@@ -115,13 +115,13 @@ test("cancelling ends a workflow with its children, and a step hears it", { time
     await (await workflow.start("slow-child", "child", null)).result();
   });
   await us.workflows.begin("slow", "parent", null);
-  await expect.poll(() => us.workflows.status("child")).toMatchObject({ state: "running" });
+  await expect.poll(() => us.workflows.status("child"), { timeout: 10_000 }).toMatchObject({ state: "running" });
 
   await us.workflows.cancel("parent");
 
-  await expect.poll(() => us.workflows.status("child")).toMatchObject({ state: "cancelled" });
+  await expect.poll(() => us.workflows.status("child"), { timeout: 10_000 }).toMatchObject({ state: "cancelled" });
   expect(await us.workflows.status("parent")).toMatchObject({ state: "cancelled" });
-  await expect.poll(() => heard, { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => heard, { timeout: 10_000 }).toBe(true);
 });
 
 test("a process that lost its lease writes nothing more, not even an error", { timeout: 60_000 }, async () => {
@@ -162,7 +162,7 @@ test("stopping leaves an unfinished workflow for others, who take it with the en
     });
   define(first.workflows, "first");
   await first.workflows.begin("wait", "w1", null);
-  await expect.poll(() => steps).toBe(1);
+  await expect.poll(() => steps, { timeout: 10_000 }).toBe(1);
   await first[Symbol.asyncDispose]();
   await using second = await team(db.url);
   define(second.workflows, "second");

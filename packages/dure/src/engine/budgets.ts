@@ -1,16 +1,357 @@
-import type { ModelCall, ModelRequest } from "../models/model.ts";
+import type { Cancel, Clock } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { BudgetStore, type BudgetUnit, type OwnBound, type ReserveAnswer } from "../durable/budgets.ts";
+import type { Database } from "../durable/database.ts";
+import type { Notifications } from "../durable/notify.ts";
+import { FencedError, type StoredModelCall } from "../durable/turns.ts";
+import type { Budget, BudgetLimit } from "../models/card.ts";
+import type { LlmRef, ModelCall, ModelRequest } from "../models/model.ts";
+import { costMicroUsd, estimateRequestTokens, type Price } from "../models/prices.ts";
 import type { Agent } from "./agent.ts";
+import { BudgetPool } from "./budgets-pool.ts";
+import type { TurnJournal } from "./journal.ts";
 
-/** Whom a model call is charged to. */
+/** Upper bounds of a team; an absent one is no bound. All that apply to a call must have room for it. */
+export interface BudgetLimits {
+  /** Of each turn, all its agents together. */
+  readonly turn?: BudgetLimit | undefined;
+  /** Of each session, as long as it lives. */
+  readonly session?: BudgetLimit | undefined;
+  /** Of the team, per day in its time zone. */
+  readonly day?: BudgetLimit | undefined;
+  /** Of the team, for ever. */
+  readonly total?: BudgetLimit | undefined;
+  /** Of each agent. */
+  readonly agent?: Budget | undefined;
+  /** Of single agents by their names; beside `agent` and the agent's card the strictest number counts. */
+  readonly agents?: Readonly<Record<string, Budget>> | undefined;
+}
+
+/** The model call that is to be paid for. */
 export interface BudgetFacts {
   readonly session: string;
   readonly turn: string;
-  readonly service: string;
-  readonly tenant: string;
+  /** Above 1 the turn may have lived before, and reserved. */
+  readonly epoch: number;
   readonly agent: Agent;
+  /** Of the call, in the turn's journal. */
+  readonly place: string;
 }
 
-/** What may be spent. Throws `BUDGET_EXCEEDED` before a call that could go over a limit. */
+/** What may be spent. */
 export interface Budgets {
-  reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall): Promise<void>;
+  /**
+   * Reserves for one call, durably, together with what `journal` has gathered; `"unlimited"`: no limit applies, nothing
+   * was written. `"stop"`: somebody asked for the turn's end, nothing is reserved. Throws `BUDGET_EXCEEDED`, and then no call may be made.
+   */
+  reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: Pick<TurnJournal, "take">): Promise<"reserved" | "unlimited" | "stop">;
+  /** The usage of these calls is stored: what they did not need is free again. */
+  settled(turn: string, calls: readonly StoredModelCall[]): void;
+  /** The turn's `DONE` is stored: what it had still reserved is settled by estimate. */
+  ended(turn: string): void;
+}
+
+export interface BudgetKeeperOptions {
+  readonly limits: BudgetLimits;
+  readonly priceOf: (llm: LlmRef) => Price | undefined;
+  /** IANA name; days begin and end there. */
+  readonly timeZone: string;
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish">;
+  /** Decides which day it is. */
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** This process start; blocks are lent to it. */
+  readonly processId: string;
+  readonly lease: AbortSignal;
+}
+
+/** How often settled reservations are added up and idle blocks given back, milliseconds. Source: our choice; what an idle process holds is missing elsewhere only near the limit. */
+const TIDY_EVERY_MS = 10_000;
+/** Most rows of one fold; see `dure.fold_budget`. */
+const FOLD_MOST = 5_000;
+
+/**
+ * Keeps model calls under the limits: `decide → take → reserve → (the call) → settle`.
+ *
+ * - *decide*: which limits apply and what the call may use, input estimate + `maxOutputTokens`. Pure.
+ * - *take*: limits that all share, from this process's blocks, in memory. Seldom a statement.
+ * - *reserve*: the row, in one statement with the journal so far, so that a turn that goes on after a crash finds it
+ *   again and pays once. Limits of the turn and of the session are checked there, against their own rows.
+ * - *settle*: by the statement that stores the call's usage. A call without a record (the turn was over first) counts
+ *   as what was reserved for it.
+ *
+ * Near a shared limit: the sum of what is used and lent never exceeds it, so calls are refused while a part is still
+ * lent: what running calls have reserved and not used, and up to one block (1 %) that another process holds and does
+ * not need now; it comes back when that process has been idle for 10–20 s, stops or dies. What a call uses beyond its
+ * reservation (an input estimate that was too low) is counted and may pass the limit by that much.
+ */
+export class BudgetKeeper implements Budgets {
+  readonly #options: BudgetKeeperOptions;
+  readonly #store: BudgetStore;
+  readonly #dayOf: (at: number) => string;
+  readonly #pools = new Map<string, BudgetPool>();
+  /** Reservations that are charged here, by turn and place. */
+  readonly #open = new Map<string, Map<string, readonly TakenShare[]>>();
+  #cancel: Cancel | undefined;
+  #tidying: Promise<void> | undefined;
+
+  constructor(options: BudgetKeeperOptions) {
+    const { database, notifications, clock, processId, lease, timeZone } = options;
+    this.#options = options;
+    this.#store = new BudgetStore({ database, notifications, clock, process: processId, lease });
+    this.#dayOf = calendar(timeZone);
+  }
+
+  start(): void {
+    this.#cancel ??= this.#options.clock.every(TIDY_EVERY_MS, () => void this.tidy());
+  }
+
+  /** Gives everything back. Call it when no turn runs here any more. */
+  async stop(): Promise<void> {
+    this.#cancel?.();
+    await this.#tidying;
+    await this.releaseBlocks(this.#options.processId);
+  }
+
+  /** The blocks of a dead process: what was really used stays used, the rest is free. To be registered behind the release of its turns; safe to repeat. */
+  async releaseBlocks(processId: string): Promise<void> {
+    const blocks = await this.#store.release(processId);
+    if (blocks > 0) this.#options.logger.info({ process: processId, blocks }, `budget blocks of ${processId} are taken back`);
+  }
+
+  /** How far the team's own limits are used. `lent`: what processes hold for calls to come. */
+  async standing(): Promise<readonly { scope: "day" | "total"; unit: BudgetUnit; most: number; used: number; lent: number }[]> {
+    const { limits, clock } = this.#options;
+    const shares = sharesOf({ day: limits.day, total: limits.total }, null, this.#dayOf(clock.now()));
+    const pools = new Map((await this.#store.pools(shares.map((share) => share.key))).map((pool) => [pool.key, pool]));
+    return shares.map(({ key, scope, unit, most }) => ({ scope, unit, most, used: Number(pools.get(key)?.used ?? 0), lent: Number(pools.get(key)?.lent ?? 0) }));
+  }
+
+  async reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: Pick<TurnJournal, "take">): Promise<"reserved" | "unlimited" | "stop"> {
+    const day = this.#dayOf(this.#options.clock.now());
+    const estimate = estimateOf(request, model, this.#options.priceOf({ provider: model.provider, model: model.model }));
+    const { shares, bounds } = decideCharges(this.#options.limits, facts.agent, estimate, day);
+    if (shares.length === 0 && bounds.length === 0) return "unlimited";
+
+    for (;;) {
+      const taken = (await this.#isReserved(facts)) ? [] : await this.#take(facts, shares);
+      const answer = await this.#write(facts, { ...estimate, pools: shares.map((share) => share.key), bounds }, journal);
+      switch (answer.outcome) {
+        case "reserved":
+          if (taken.length > 0) this.#remember(facts, taken);
+          return "reserved";
+        case "found":
+          // Ours, when an answer was lost on the way; anybody else's is paid for already.
+          if (answer.process === this.#options.processId && taken.length > 0) this.#remember(facts, taken);
+          else giveUp(taken);
+          return "reserved";
+        case "stop":
+          giveUp(taken);
+          return "stop";
+        case "blocks_gone":
+          for (const { share } of taken) this.#pools.delete(share.key);
+          continue;
+        case "exceeded": {
+          giveUp(taken);
+          const bound = bounds.find(({ scope, agent, unit }) => scope === answer.scope && agent === answer.agent && unit === answer.unit)!;
+          throw exceeded(bound, answer.left, facts, this.#options.timeZone);
+        }
+        default:
+          answer satisfies never;
+      }
+    }
+  }
+
+  settled(turn: string, calls: readonly StoredModelCall[]): void {
+    const open = this.#open.get(turn);
+    if (!open) return;
+    for (const call of calls) {
+      const taken = call.place === undefined ? undefined : open.get(call.place);
+      if (!taken) continue;
+      open.delete(call.place!);
+      for (const { pool, share } of taken) pool.settle(share.amount, share.unit === "tokens" ? call.tokens_in + call.tokens_out : (call.cost_micro_usd ?? 0));
+    }
+    if (open.size === 0) this.#open.delete(turn);
+  }
+
+  ended(turn: string): void {
+    for (const taken of this.#open.get(turn)?.values() ?? []) for (const { pool, share } of taken) pool.settle(share.amount, share.amount);
+    this.#open.delete(turn);
+  }
+
+  /** Adds up what is settled and gives back what lies idle or belongs to a day that is over. */
+  tidy(): Promise<void> {
+    this.#tidying ??= (async () => {
+      const { lease, logger } = this.#options;
+      try {
+        if (this.#pools.size === 0) return;
+        while ((await this.#store.fold()) === FOLD_MOST);
+        for (const [key, pool] of this.#pools) if ((await pool.tidy()) === "returned" && this.#pools.get(key) === pool && !key.endsWith("total")) this.#forgetIfOld(key);
+      } catch (error) {
+        if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "budgets could not be tidied; the next time follows");
+      } finally {
+        this.#tidying = undefined;
+      }
+    })();
+    return this.#tidying;
+  }
+
+  /** A pool that is empty and of another day is not asked for again. */
+  #forgetIfOld(key: string): void {
+    if (key.includes("/day/") && !key.includes(`/day/${this.#dayOf(this.#options.clock.now())}/`)) this.#pools.delete(key);
+  }
+
+  async #isReserved({ turn, epoch, place }: BudgetFacts): Promise<boolean> {
+    if (this.#open.get(turn)?.has(place)) return true;
+    return epoch > 1 && (await this.#store.isReserved(turn, place));
+  }
+
+  /** From every pool or from none. */
+  async #take(facts: BudgetFacts, shares: readonly Share[]): Promise<readonly TakenShare[]> {
+    const taken: TakenShare[] = [];
+    for (const share of shares) {
+      let pool = this.#pools.get(share.key);
+      if (!pool) this.#pools.set(share.key, (pool = new BudgetPool({ key: share.key, store: this.#store, clock: this.#options.clock })));
+      const answer = await pool.take(share.amount, share.most);
+      if (answer !== "over" && answer.ok) {
+        taken.push({ pool, share });
+        continue;
+      }
+      giveUp(taken);
+      throw answer === "over" ? new FencedError(facts.turn) : exceeded(share, answer.left, facts, this.#options.timeZone);
+    }
+    return taken;
+  }
+
+  async #write(facts: BudgetFacts, charge: { tokens: number; microUsd: number; pools: readonly string[]; bounds: readonly OwnBound[] }, journal: Pick<TurnJournal, "take">): Promise<ReserveAnswer> {
+    const { turn, epoch, place, agent } = facts;
+    const { tokens, microUsd, pools, bounds } = charge;
+    const gathered = await journal.take();
+    try {
+      const answer = await this.#store.reserve({ turn, epoch, place, agent: agent.name, tokens, micro_usd: microUsd, pools, bounds, rows: gathered.rows, calls: gathered.calls });
+      gathered.committed();
+      return answer;
+    } catch (error) {
+      gathered.refused();
+      throw error;
+    }
+  }
+
+  #remember({ turn, place }: BudgetFacts, taken: readonly TakenShare[]): void {
+    const open = this.#open.get(turn) ?? new Map<string, readonly TakenShare[]>();
+    this.#open.set(turn, open.set(place, taken));
+  }
+}
+
+/** A part of a limit that all share. */
+interface Share {
+  readonly key: string;
+  readonly scope: "day" | "total";
+  /** null: the team. */
+  readonly agent: string | null;
+  readonly unit: BudgetUnit;
+  readonly most: number;
+  readonly amount: number;
+  /** Of a day's limit. */
+  readonly day: string;
+}
+
+interface TakenShare {
+  readonly pool: BudgetPool;
+  readonly share: Share;
+}
+
+interface Estimate {
+  readonly tokens: number;
+  /** 0 for a model without a price. */
+  readonly microUsd: number;
+}
+
+/** The most that a call may use, as far as can be told before: input estimate + `maxOutputTokens`. Source: docs/spec/conversation §4. */
+export function estimateOf(request: ModelRequest, model: Pick<ModelCall, "maxOutputTokens">, price: Price | undefined): Estimate {
+  const tokensIn = estimateRequestTokens(request);
+  const tokensOut = request.maxOutputTokens ?? model.maxOutputTokens;
+  return { tokens: tokensIn + tokensOut, microUsd: price ? costMicroUsd(price, { tokensIn, tokensOut }) : 0 };
+}
+
+/**
+ * What a call is charged to: shares of pools, in a fixed order, and bounds of its turn and session. Pure.
+ * Money is only charged for models that cost some, so a limit in USD says nothing about a model without a price.
+ */
+export function decideCharges(limits: BudgetLimits, agent: Pick<Agent, "name" | "card">, estimate: Estimate, day: string): { shares: readonly Share[]; bounds: readonly OwnBound[] } {
+  const own = strictest([limits.agent, limits.agents?.[agent.name], agent.card.budget]);
+  const charged = { tokens: estimate.tokens, usd: estimate.microUsd };
+  const fill = <Part extends { unit: BudgetUnit }>(parts: readonly Part[]): (Part & { amount: number })[] => parts.map((part) => ({ ...part, amount: charged[part.unit] })).filter((part) => part.amount > 0);
+  return {
+    shares: fill([...sharesOf({ day: limits.day, total: limits.total }, null, day), ...sharesOf({ day: own.day }, agent.name, day)]),
+    bounds: fill([...boundsOf(limits, null), ...boundsOf(own, agent.name)]),
+  };
+}
+
+function sharesOf(limits: { readonly day?: BudgetLimit | undefined; readonly total?: BudgetLimit | undefined }, agent: string | null, day: string): Omit<Share, "amount">[] {
+  const whose = agent === null ? "team" : `agent/${agent}`;
+  return (["day", "total"] as const).flatMap((scope) =>
+    unitsOf(limits[scope]).map(({ unit, most }) => ({ key: scope === "day" ? `${whose}/day/${day}/${unit}` : `${whose}/total/${unit}`, scope, agent, unit, most, day })),
+  );
+}
+
+function boundsOf(limits: { readonly turn?: BudgetLimit | undefined; readonly session?: BudgetLimit | undefined }, agent: string | null): Omit<OwnBound, "amount">[] {
+  return (["turn", "session"] as const).flatMap((scope) => unitsOf(limits[scope]).map(({ unit, most }) => ({ scope, agent, unit, most })));
+}
+
+function unitsOf(limit: BudgetLimit | undefined): { unit: BudgetUnit; most: number }[] {
+  return [
+    ...(limit?.tokens === undefined ? [] : [{ unit: "tokens" as const, most: limit.tokens }]),
+    ...(limit?.microUsd === undefined ? [] : [{ unit: "usd" as const, most: limit.microUsd }]),
+  ];
+}
+
+function strictest(budgets: readonly (Budget | undefined)[]): Budget {
+  const least = (scope: keyof Budget, unit: keyof BudgetLimit): number | undefined => {
+    const numbers = budgets.flatMap((budget) => budget?.[scope]?.[unit] ?? []);
+    return numbers.length === 0 ? undefined : Math.min(...numbers);
+  };
+  const limitOf = (scope: keyof Budget): BudgetLimit => {
+    const [tokens, microUsd] = [least(scope, "tokens"), least(scope, "microUsd")];
+    return { ...(tokens !== undefined && { tokens }), ...(microUsd !== undefined && { microUsd }) };
+  };
+  return { turn: limitOf("turn"), session: limitOf("session"), day: limitOf("day") };
+}
+
+function giveUp(taken: readonly TakenShare[]): void {
+  for (const { pool, share } of taken) pool.settle(share.amount, 0);
+}
+
+/** Which day an instant falls on in a time zone, `2026-11-22`. Throws `TIME_ZONE_UNKNOWN`. */
+function calendar(timeZone: string): (at: number) => string {
+  try {
+    const format = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+    return (at) => format.format(at);
+  } catch (error) {
+    throw new DureError("TIME_ZONE_UNKNOWN", `The time zone "${timeZone}" is not known.`, { class: "input", hint: "Use an IANA name such as Asia/Seoul.", cause: error });
+  }
+}
+
+const HINTS = {
+  turn: "Raise the turn's budget, or let the turn do less.",
+  session: "Start another session, or raise the session's budget.",
+  day: "It starts anew at midnight; or raise the day's budget. Near a limit running calls hold what they may need.",
+  total: "Raise the team's total budget.",
+} as const;
+
+function exceeded(limit: Share | OwnBound, left: number, facts: BudgetFacts, timeZone: string): DureError {
+  const { scope, agent, unit, most, amount } = limit;
+  const whose = agent === null ? (scope === "day" || scope === "total" ? "the team" : `all agents`) : `the agent ${agent}`;
+  const when = { turn: `in the turn ${facts.turn}`, session: `in the session ${facts.session}`, day: "day" in limit ? `on ${limit.day} (${timeZone})` : "", total: "in total" }[scope];
+  return new DureError("BUDGET_EXCEEDED", `The budget of ${whose} ${when} is ${amountText(unit, most)}; ${amountText(unit, left)} are left, and this call may need ${amountText(unit, amount)}.`, {
+    class: "limit",
+    hint: HINTS[scope],
+    details: { limit: scope, agent, unit: unit === "usd" ? "micro_usd" : unit, most, left, needed: amount },
+  });
+}
+
+function amountText(unit: BudgetUnit, amount: number): string {
+  return unit === "tokens" ? `${amount} tokens` : `${amount / 1_000_000} USD`;
 }

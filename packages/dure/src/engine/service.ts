@@ -1,4 +1,5 @@
 import { DureError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
 import type { NextAction, TurnEvent, UiHint } from "../kernel/turn-events.ts";
 import type { Agent } from "./agent.ts";
 import type { MemoryOptions } from "./memory.ts";
@@ -17,7 +18,7 @@ export interface DonePayload {
   readonly receipts?: readonly unknown[];
   /** Delivered at least once, in order, after `DONE` is stored. */
   readonly hooks?: readonly { readonly type: string; readonly data: unknown }[];
-  /** Added to the session's finished flows; a terminal stage adds one by itself. */
+  /** Added to the session's finished flows, instead of the entry that a terminal stage adds by itself. */
   readonly completed?: { readonly flow: string; readonly stage: string; readonly data: unknown };
   /** For a turn that did not do what it was asked; the text is already in `message`. */
   readonly error?: { readonly code: string; readonly message: string };
@@ -57,6 +58,14 @@ export interface HookContext {
   readonly tx?: { query(text: string, values?: readonly unknown[]): Promise<unknown[]> };
 }
 
+/** What a turn that ended with an error leaves. */
+export interface ErrorFacts {
+  /** The state that is stored with its `DONE`. */
+  readonly state: JsonObject;
+  /** Whether an effect was settled in it: something has happened outside, although the turn did not go on. */
+  readonly settled: boolean;
+}
+
 export interface ServiceOptions {
   readonly name: string;
   /** Raised by a release that changes the order of steps in a handler. Default `"1"`. */
@@ -78,7 +87,7 @@ export interface ServiceOptions {
   readonly sessions?: SessionOptions;
   readonly hooks?: Readonly<Record<string, HookHandler | HookHandler["handle"]>>;
   /** The person's text for an error; undefined keeps the engine's text. */
-  readonly onError?: (error: { code: string; message: string }, locale: string) => string | undefined;
+  readonly onError?: (error: { code: string; message: string }, locale: string, turn: ErrorFacts) => string | undefined;
   /** Runs after `DONE` is stored, at least once, like a hook. */
   readonly afterTurn?: (turn: { session: string; turn: string; message: string }, context: HookContext) => Promise<void>;
 }

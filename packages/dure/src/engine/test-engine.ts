@@ -16,6 +16,9 @@ export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
   readonly database: Database;
   readonly models: Models;
+  readonly notifications: Notifications;
+  /** Of its database, for a second engine. */
+  readonly url: string;
   /** Aborts the lease, as fencing does: nothing more is written. */
   fence(): void;
   /** Sends a message and reads to `DONE`. */
@@ -69,6 +72,8 @@ export async function startTestEngine(services: AnyService | readonly AnyService
     engine,
     database,
     models,
+    notifications,
+    url: options.on?.url ?? owned!.url,
     fence: () => lease.abort(new Error("fenced by the test")),
     async say(message, { key, ...request } = {}) {
       const turn = engine.turn({ session: "s1", message, ...request }, key === undefined ? {} : { key });

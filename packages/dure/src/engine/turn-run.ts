@@ -598,18 +598,21 @@ export class TurnRun implements TurnMachinery {
       message: error instanceof DureError || devMode ? messageOf(error) : "The turn failed.",
       ...(devMode && { details: detailsOf(error) }),
     };
-    const own = this.#leaf?.kind === "service" ? this.#leaf.onError?.(turnError, this.#facts.locale) : undefined;
-    const message = own ?? troubleText(code, this.#facts.locale);
     // A turn that waits for a person keeps its stage; every other one drops what no settled effect has written.
     const state = waits ? this.#state?.snapshot() : (this.#kept ?? this.#stateBefore());
+    const facts = { state: state ?? {}, settled: this.#kept !== undefined };
+    const own = this.#leaf?.kind === "service" ? this.#leaf.onError?.(turnError, this.#facts.locale, facts) : undefined;
+    const message = own ?? troubleText(code, this.#facts.locale);
     if (!waits) this.#completed.length = this.#keptCompleted;
     this.#hooks.length = 0;
     const memory = stopped ? this.#interruptedMemory() : undefined;
-    const options = { stopped, state, ...(memory && { memory }) };
+    // What waits ends in its own way even when a stop was asked for meanwhile.
+    const options = { stopped: stopped || (waits && this.#stop.signal.aborted), state, ...(memory && { memory }) };
     const result = await this.#finish({ message, nextAction: "ASK", error: turnError }, options);
     if (!result.stopped) return result.next;
     this.stop();
-    return this.#finishTrouble(new StoppedError());
+    this.#escalations.length = 0;
+    return this.#finishTrouble(waits ? error : new StoppedError());
   }
 
   #stateBefore(): JsonObject | undefined {

@@ -125,6 +125,7 @@ describe("tokens", () => {
     expect(answers[0]!.headers.get("www-authenticate")).toBe('Bearer realm="dure"');
     expect(await answers[0]!.json()).toMatchObject({ code: "TOKEN_NEEDED" });
     expect(open.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await Promise.all([...answers.slice(1), ...open].map((response) => response.text()));
   });
 
   test("scopes decide, admin includes all", async () => {

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -65,6 +67,7 @@ describe("GET /v1/events", () => {
     await stream[Symbol.asyncDispose]();
 
     await until(() => server.events.followers === 0);
+    expect(server.log.filter((line) => line.includes("broke"))).toEqual([]);
   });
 
   test("a token sees the events of its scopes", async () => {
@@ -135,6 +138,19 @@ describe("closing", () => {
     expect([answer.status, await answer.json()]).toMatchObject([503, { code: "SERVER_DRAINING", turn_id: server.conversations.lastTurn.id }]);
     expect(answer.headers.get("turn-id")).toBe(server.conversations.lastTurn.id);
     expect([...server.conversations.turns.values()].map(({ stopped }) => stopped)).toEqual([false, false]);
+  });
+
+  test("a client that does not read its answer keeps nobody from closing", async () => {
+    const server = await startTestServer({ limits: { drainMs: 50 }, metrics: async () => "x".repeat(20_000_000) });
+    const socket = createConnection(server.port, "127.0.0.1");
+    socket.pause();
+    socket.write("GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    await once(socket, "readable");
+
+    await server.app.close();
+
+    expect(server.app.server.listening).toBe(false);
+    socket.destroy();
   });
 
   test("a turn that ends in time is still answered", async () => {

@@ -50,7 +50,7 @@ export interface ServerOptions {
 }
 
 export interface ServerLimits extends RequestLimits, SseLimits {
-  /** How long a closing server waits for turns that a `POST /v1/agent/chat` waits for, milliseconds. Default 10 000. */
+  /** How long a closing server waits for answers under way, such as the turn of a `POST /v1/agent/chat`, milliseconds; 1 s later it cuts. Default 10 000. */
   readonly drainMs?: number | undefined;
 }
 
@@ -119,12 +119,25 @@ export function createServer(options: ServerOptions): FastifyInstance {
     void app.register(dashboardRoutes, parts);
   });
 
-  app.addHook("preClose", async () => {
-    parts.streams.drain();
-    const cancel = options.clock.after(options.limits?.drainMs ?? 10_000, () => closing.abort());
-    app.server.once("close", cancel);
-  });
+  app.addHook("preClose", async () => drain(app, parts, closing));
   return app;
+}
+
+/** A connection that became idle while the server closes is looked for this often, milliseconds: Node closes only those that were idle before. */
+const IDLE_SWEEP_MS = 50;
+/** Between "we wait no longer" and cutting what is left, milliseconds: time for the last answers to leave. */
+const LAST_ANSWERS_MS = 1_000;
+
+/** Ends the streams, then whoever waits, then whoever does not read: closing always ends. */
+function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, closing: AbortController): void {
+  streams.drain();
+  const drainMs = limits?.drainMs ?? 10_000;
+  const cancels = [
+    clock.every(IDLE_SWEEP_MS, () => app.server.closeIdleConnections()),
+    clock.after(drainMs, () => closing.abort()),
+    clock.after(drainMs + LAST_ANSWERS_MS, () => app.server.closeAllConnections()),
+  ];
+  app.server.once("close", () => cancels.forEach((cancel) => cancel()));
 }
 
 /** Listens. Throws `BIND_NEEDS_TOKEN` for an address that others can reach without tokens, `PORT_IN_USE`. */

@@ -136,10 +136,8 @@ export class SseStream {
     this.#ended.abort(READER_GONE);
   }
 
-  /** Ends with a hint to reconnect after 1 s, on a new connection. */
+  /** Ends with a hint to reconnect after 1 s. */
   endForDrain(): void {
-    const { socket } = this.#response;
-    this.#response.once("finish", () => socket?.destroySoon());
     this.end("retry: 1000\n\n");
   }
 

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
+import type { AnyService } from "../engine/combine.ts";
 import { importModule, loadService } from "../engine/load-service.ts";
 import { codeDocument, problemAt, problemsError, problemsOf, readYaml, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
 import { id, memorySettings, oneOf, sentence, sessionSettings, settings, text, wholeNumber, yesOrNo } from "../engine/load-service-schema.ts";
-import type { Service } from "../engine/service.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { isObject } from "../kernel/json.ts";
@@ -49,8 +49,8 @@ const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
 });
 const budgetObject = z.strictObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() });
 
-const service = z.custom<Service | string>((value) => (typeof value === "string" && value !== "") || isService(value), {
-  error: "must be a service made by defineService, or the folder of one such as ./services/faq",
+const service = z.custom<AnyService | string>((value) => (typeof value === "string" && value !== "") || isService(value), {
+  error: "must be a service (defineService, combineServices, remoteService), or the folder of one such as ./services/faq",
 });
 
 const offlineModel = z.custom<OfflineModel>((value) => isObject(value) && typeof value.name === "string" && typeof value.respond === "function", {
@@ -79,7 +79,7 @@ export const teamSchema = settings({
     )
     .optional(),
   /** By name. The first one is the default. */
-  services: z.record(id, service, { error: "must be services by name" }).refine((services) => Object.keys(services).length > 0, { error: "must be at least one service by its name" }),
+  services: z.record(z.string(), service, { error: "must be services by name" }).refine((services) => Object.keys(services).length > 0, { error: "must be at least one service by its name" }),
   limits: settings({
     maxFillTurns: wholeNumber(1, 100).optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
@@ -124,7 +124,7 @@ export type TeamConfig = z.output<typeof teamSchema>;
 export interface LoadedTeam {
   readonly config: TeamConfig;
   /** In the order of the configuration; the first one is the default. */
-  readonly services: Readonly<Record<string, Service>>;
+  readonly services: Readonly<Record<string, AnyService>>;
   /** Absolute. Paths of the configuration start here. */
   readonly folder: string;
   /** Absent for a team that was given in code. */
@@ -196,7 +196,7 @@ async function readConfig(file: string, root: string): Promise<{ document: Setti
 }
 
 async function finish(config: TeamConfig, folder: string, document: SettingsDocument): Promise<LoadedTeam> {
-  const services: Record<string, Service> = {};
+  const services: Record<string, AnyService> = {};
   const problems: Problem[] = [];
   for (const [key, given] of Object.entries(config.services)) {
     const loaded = typeof given === "string" ? await loadService(path.resolve(folder, given)) : given;
@@ -253,8 +253,8 @@ function relationProblems(config: TeamConfig, document: SettingsDocument, folder
   return problems;
 }
 
-function isService(value: unknown): value is Service {
-  return isObject(value) && value.kind === "service" && typeof value.name === "string";
+function isService(value: unknown): value is AnyService {
+  return isObject(value) && ["service", "combined", "remote"].includes(String(value.kind)) && typeof value.name === "string";
 }
 
 function isTimeZone(zone: string): boolean {

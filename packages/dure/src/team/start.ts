@@ -9,7 +9,7 @@ import { Database, type DatabaseTarget } from "../durable/database.ts";
 import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
 import { EventLog } from "../durable/event-log.ts";
 import { Leases } from "../durable/leases.ts";
-import { checkServer, migrate } from "../durable/migrate.ts";
+import { migrate } from "../durable/migrate.ts";
 import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { Notifications } from "../durable/notify.ts";
 import { Outbox } from "../durable/outbox.ts";
@@ -66,7 +66,6 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const processId = newId("process", clock.now());
   const database = await Database.open({ ...target, applicationName: applicationName(processId), logger, clock, max: settings.databaseConnections });
   defer("the database", () => database.close());
-  await checkServer(database);
   await migrate(database, MIGRATIONS, { logger });
   signal?.throwIfAborted();
 
@@ -146,6 +145,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     url,
     processId,
     engine,
+    inbox,
     fenced: fenced.promise,
     stop: () => (stopped ??= running.disposeAsync()),
   };

@@ -2,10 +2,12 @@ import type { Migration } from "../migrate.ts";
 import { sql as turns } from "./0001-turns.ts";
 import { sql as processesEventsOutbox } from "./0002-processes-events-outbox.ts";
 import { sql as accessAndAnswers } from "./0003-access-and-answers.ts";
+import { sql as budgets } from "./0004-budgets.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: "turns", sql: turns },
   { id: 2, name: "processes-events-outbox", sql: processesEventsOutbox },
   { id: 3, name: "access-and-answers", sql: accessAndAnswers },
+  { id: 4, name: "budgets", sql: budgets },
 ];

@@ -1,0 +1,406 @@
+import { expect, test } from "vitest";
+import { codeOf } from "../kernel/errors.ts";
+import { offlineModel } from "../models/offline.ts";
+import { chatAgent } from "./agent.ts";
+import { defineService, flow, type BusyPolicy, type FlowHandler, type Service } from "./service.ts";
+import { startTestEngine } from "./test-engine.ts";
+import { defineState } from "./state.ts";
+import { streamAgentTurn } from "./handler-helpers.ts";
+import { z } from "zod";
+
+/** A model that answers when it is let go, and says when it was asked. */
+function gatedModel(): { model: ReturnType<typeof offlineModel>; asked: (count: number) => Promise<void>; release: () => void; calls: () => number } {
+  let calls = 0;
+  let open = Promise.withResolvers<void>();
+  const waiting: { count: number; resolve: () => void }[] = [];
+  return {
+    model: offlineModel("gated", async (request) => {
+      calls += 1;
+      for (const { count, resolve } of waiting) if (calls >= count) resolve();
+      const gate = open.promise;
+      await gate;
+      return `answer to ${request.messages.findLast((message) => message.role === "user")?.text}`;
+    }),
+    asked: (count) => new Promise((resolve) => (calls >= count ? resolve() : waiting.push({ count, resolve }))),
+    release: () => {
+      open.resolve();
+      open = Promise.withResolvers<void>();
+    },
+    calls: () => calls,
+  };
+}
+
+function chatService(busy?: BusyPolicy, handler?: FlowHandler): Service {
+  return defineService({
+    name: "chat",
+    agents: { helper: chatAgent({ name: "helper", prompt: "Answer." }) },
+    flows: { DEFAULT: handler ?? flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) },
+    ...(busy && { sessions: { busy } }),
+  });
+}
+
+test("a message that arrives while a turn runs waits and is answered after it, in order", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService(), { offline: [gate.model] });
+
+  const first = t.say("one");
+  await gate.asked(1);
+  const second = t.engine.turn({ session: "s1", message: "two" });
+  const third = t.engine.turn({ session: "s1", message: "three" });
+  expect((await t.engine.find(await third.turnId)).status).toBe("queued");
+  gate.release();
+  await first;
+  await gate.asked(2);
+  gate.release();
+  await gate.asked(3);
+  gate.release();
+
+  expect([(await second.done).message, (await third.done).message]).toEqual(["answer to two", "answer to three"]);
+  const session = await t.engine.session("s1");
+  expect(session.history.map((entry) => entry.content)).toEqual(["one", "answer to one", "two", "answer to two", "three", "answer to three"]);
+  expect(session.runningTurn).toBeNull();
+});
+
+test("under reject a second message is refused with 409 and nothing is stored", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService("reject"), { offline: [gate.model] });
+  const first = t.say("one");
+  await gate.asked(1);
+
+  await expect(t.engine.accept({ session: "s1", message: "two" }, { key: "k" })).rejects.toMatchObject({ code: "SESSION_BUSY", class: "conflict" });
+
+  gate.release();
+  await first;
+  const again = t.say("two", { key: "k" });
+  await gate.asked(2);
+  gate.release();
+  expect((await again).done.message).toBe("answer to two");
+});
+
+test("at most 20 messages wait; the next one is refused with 429", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService(), { offline: [gate.model] });
+  await t.engine.accept({ session: "s1", message: "0" });
+  for (let index = 1; index <= 20; index++) await t.engine.accept({ session: "s1", message: String(index) });
+
+  await expect(t.engine.accept({ session: "s1", message: "21" })).rejects.toMatchObject({ code: "SESSION_QUEUE_FULL", class: "limit" });
+});
+
+test("under merge the waiting messages become one turn, and all their requests get its id", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService("merge"), { offline: [gate.model] });
+  const first = t.say("one");
+  await gate.asked(1);
+
+  const two = await t.engine.accept({ session: "s1", message: "two" });
+  const three = await t.engine.accept({ session: "s1", message: "three" });
+  gate.release();
+  await first;
+  await gate.asked(2);
+  gate.release();
+
+  expect(three.turnId).toBe(two.turnId);
+  const frames = [];
+  for await (const { event } of t.engine.read(two.turnId)) frames.push(event);
+  expect(frames.at(-1)).toMatchObject({ type: "DONE", data: { message: "answer to two\nthree" } });
+});
+
+test("under interrupt the running turn ends in DONE with TURN_STOPPED and the new message is answered", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService("interrupt"), { offline: [gate.model] });
+  const first = t.say("one");
+  await gate.asked(1);
+
+  const second = t.engine.turn({ session: "s1", message: "two" });
+  expect((await first).done.error?.code).toBe("TURN_STOPPED");
+  await gate.asked(2);
+  gate.release();
+
+  expect((await second.done).message).toBe("answer to two");
+});
+
+test("a stop ends a turn at once, keeps the text shown so far as interrupted, and drops the state's changes", async () => {
+  const model = offlineModel("slow", () => ({ chunks: ["하나 ", "둘 ", "셋 "], chunkDelayMs: 60_000 }));
+  const service = defineService({
+    ...chatService(),
+    state: defineState({ schema: z.object({ count: z.number() }), initial: () => ({ count: 0 }) }),
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        turn.state.update({ count: 5 });
+        return turn.done({ message: (await turn.agent("helper", "…")).text });
+      }),
+    },
+  });
+  await using t = await startTestEngine(service, { offline: [model] });
+  const turn = t.engine.turn({ session: "s1", message: "세어 줘" });
+  for await (const event of turn) if (event.type === "LLM_TOKEN") break;
+
+  await t.engine.stopTurn(await turn.turnId);
+
+  expect(await turn.done).toMatchObject({ error: { code: "TURN_STOPPED" }, stateSnapshot: { count: 0 } });
+  expect((await t.engine.debug("s1")).memory.rawHistory).toEqual([
+    { role: "user", content: "세어 줘" },
+    { role: "assistant", content: "하나 " },
+  ]);
+  await expect(t.engine.stopTurn(await turn.turnId)).rejects.toMatchObject({ code: "TURN_FINISHED" });
+});
+
+test("a stop reaches a turn that runs in another process", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService(), { offline: [gate.model] });
+  await using other = await startTestEngine(chatService(), { on: { url: t.url }, offline: [gate.model] });
+  const turn = t.engine.turn({ session: "s1", message: "one" });
+  await gate.asked(1);
+
+  await other.engine.stopTurn(await turn.turnId);
+
+  expect((await turn.done).error?.code).toBe("TURN_STOPPED");
+});
+
+test("the same Idempotency-Key and body give the same turn, another body is refused", async () => {
+  await using t = await startTestEngine(chatService());
+
+  const first = await t.say("hello", { key: "k1" });
+  const again = await t.engine.accept({ session: "s1", message: "hello" }, { key: "k1" });
+
+  expect(again).toMatchObject({ turnId: first.turnId, repeated: true, status: "done" });
+  await expect(t.engine.accept({ session: "s1", message: "other" }, { key: "k1" })).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+  expect((await t.engine.session("s1")).history).toHaveLength(2);
+});
+
+test("fifty requests at once with one key are one turn", async () => {
+  await using t = await startTestEngine(chatService());
+
+  const turns = await Promise.all(Array.from({ length: 50 }, () => t.engine.accept({ session: "s1", message: "hello" }, { key: "k" })));
+
+  expect(new Set(turns.map((turn) => turn.turnId)).size).toBe(1);
+  expect(turns.filter((turn) => !turn.repeated)).toHaveLength(1);
+});
+
+test("a reader on another process sees the same stored events, and one that resumes gets what is behind its position", async () => {
+  await using t = await startTestEngine(chatService());
+  await using other = await startTestEngine(chatService(), { on: { url: t.url } });
+  const { turnId } = await t.say("안녕하세요");
+
+  const all = [];
+  for await (const frame of other.engine.read(turnId)) all.push(frame);
+  const rest = [];
+  for await (const frame of other.engine.read(turnId, { after: all[1]!.seq! })) rest.push(frame);
+
+  expect(all.map((frame) => frame.event.type)).toEqual(["AGENT_START", "LLM_TOKEN", "LLM_DONE", "AGENT_DONE", "DONE"]);
+  expect(rest).toEqual(all.slice(2));
+});
+
+test("a turn of a dead process goes on elsewhere: finished model calls are not made again, the cut one is, with restart", async () => {
+  const gate = gatedModel();
+  const seen: string[] = [];
+  const model = offlineModel("m", async (request, context) => {
+    const text = request.messages.at(-1)?.role === "user" ? (request.messages.at(-1) as { text: string }).text : "";
+    seen.push(text);
+    return text === "second" && context.call > 0 ? gate.model.respond(request, context) : `done ${text}`;
+  });
+  const service = chatService(
+    undefined,
+    flow(async (turn) => {
+      const one = await turn.agent("helper", "하나", { input: "first" });
+      const two = await turn.agent("helper", "둘", { input: "second" });
+      return turn.done({ message: `${one.text} | ${two.text}` });
+    }),
+  );
+  await using t = await startTestEngine(service, { offline: [model] });
+  const turnId = (await t.engine.accept({ session: "s1", message: "go" })).turnId;
+  await gate.asked(1);
+  t.fence();
+  await using other = await startTestEngine(service, { on: { url: t.url }, offline: [model] });
+  await releaseAll(other);
+  await gate.asked(2);
+  gate.release();
+
+  const events = [];
+  for await (const { event } of other.engine.read(turnId)) events.push(event);
+
+  expect(events.at(-1)).toMatchObject({ type: "DONE", data: { message: "done first | answer to second" } });
+  expect(seen).toEqual(["first", "second", "second"]);
+  expect(events.filter((event) => event.type === "AGENT_START").map((event) => event.data)).toEqual([
+    { agent: "helper", label: "하나" },
+    { agent: "helper", label: "둘" },
+    { agent: "helper", label: "둘", attempt: 2, restart: true },
+  ]);
+  expect(events.filter((event) => event.type === "DONE")).toHaveLength(1);
+});
+
+test("the process that lost a turn writes nothing more into it", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService(), { offline: [gate.model] });
+  const { turnId } = await t.engine.accept({ session: "s1", message: "one" });
+  await gate.asked(1);
+  // Another process takes the turn while this one is frozen in its model call.
+  await releaseAll(t);
+  await using other = await startTestEngine(chatService(), { on: { url: t.url }, offline: [gate.model] });
+  await gate.asked(2);
+
+  gate.release();
+
+  const done = [];
+  for await (const { event } of other.engine.read(turnId)) if (event.type === "DONE") done.push(event);
+  expect(done).toHaveLength(1);
+  expect((await other.engine.session("s1")).history).toHaveLength(2);
+});
+
+test.for([
+  { change: "one step more in the middle", after: ["a", "x", "b"], diverged: true },
+  { change: "one step less", after: ["a"], diverged: true },
+  { change: "two steps exchanged", after: ["b", "a"], diverged: true },
+  { change: "no change", after: ["a", "b"], diverged: false },
+])("a handler with $change after a restart: diverged is $diverged, and the state is as before", async ({ after, diverged }) => {
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const service = (steps: string[], wait: boolean): Service =>
+    defineService({
+      name: "steps",
+      agents: {},
+      state: defineState({ schema: z.object({ done: z.array(z.string()) }), initial: () => ({ done: [] as string[] }) }),
+      flows: {
+        DEFAULT: flow(async (turn) => {
+          for (const name of steps) {
+            const value = await turn.step(name, () => name.toUpperCase());
+            turn.state.update((state: { done: string[] }) => ({ done: [...state.done, value] }));
+          }
+          if (wait) {
+            await turn.step("wait", async () => {
+              reached.resolve();
+              await gate.promise;
+            });
+          }
+          return turn.done({ message: "ok" });
+        }),
+      },
+    });
+  await using t = await startTestEngine(service(["a", "b"], true));
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  t.fence();
+  gate.resolve();
+  await using other = await startTestEngine(service(after, false), { on: { url: t.url } });
+  await releaseAll(other);
+
+  let last;
+  for await (const { event } of other.engine.read(turnId)) last = event;
+
+  expect(last).toMatchObject(diverged ? { data: { error: { code: "TURN_DIVERGED" }, stateSnapshot: { done: [] } } } : { data: { message: "ok", stateSnapshot: { done: ["A", "B"] } } });
+  const open = await other.database.query({ text: "select type from dure.escalations where turn_id = $1" }, [turnId]);
+  expect(open).toEqual(diverged ? [{ type: "turn_diverged" }] : []);
+});
+
+test("a turn of an older version ends with TURN_DIVERGED unless its handler looks at the version", async () => {
+  const reached = Promise.withResolvers<void>();
+  const service = (version: string, looks: boolean, wait: boolean): Service =>
+    defineService({
+      name: "steps",
+      version,
+      agents: {},
+      flows: {
+        DEFAULT: flow(async (turn) => {
+          const began = looks ? turn.version : "";
+          await turn.step("a", () => "A");
+          if (wait) {
+            await turn.step("wait", () => {
+              reached.resolve();
+              return new Promise(() => {});
+            });
+          }
+          return turn.done({ message: `began with ${began}` });
+        }),
+      },
+    });
+  await using t = await startTestEngine(service("1", false, true));
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  const second = await t.engine.accept({ session: "s2", message: "go" });
+  await reached.promise;
+  t.fence();
+  await using strict = await startTestEngine(service("2", false, false), { on: { url: t.url } });
+  await strict.database.query({ text: "update dure.turns set holder = null, epoch = epoch + 1 where id = $1" }, [turnId]);
+  let last;
+  for await (const { event } of strict.engine.read(turnId)) last = event;
+  expect(last).toMatchObject({ data: { error: { code: "TURN_DIVERGED" } } });
+  await strict.engine.stop();
+
+  await using looking = await startTestEngine(service("2", true, false), { on: { url: t.url } });
+  await releaseAll(looking);
+  for await (const { event } of looking.engine.read(second.turnId)) last = event;
+  expect(last).toMatchObject({ data: { message: "began with 1" } });
+});
+
+test("a generator handler and its helpers do the same as an async one", async () => {
+  const service = defineService({
+    ...chatService(),
+    flows: {
+      DEFAULT: async function* (turn) {
+        return yield* streamAgentTurn(turn, "helper", "답변 중", { doneTransform: ({ text }) => ({ message: `«${text}»` }) });
+      },
+    },
+  });
+  await using t = await startTestEngine(service);
+
+  const { done, events } = await t.say("안녕");
+
+  expect(done.message).toBe("«안녕»");
+  expect(events[0]).toEqual({ type: "AGENT_START", data: { agent: "helper", label: "답변 중" } });
+});
+
+test("a handler that throws ends in one DONE with a text in the session's language", async () => {
+  const service = chatService(undefined, flow(async () => Promise.reject(new Error("boom"))));
+  await using t = await startTestEngine(service);
+
+  const korean = await t.say("안녕");
+  const english = await t.say("hello", { session: "s2", locale: "en" });
+
+  expect(korean.done.message).toContain("문제가 생겼어요");
+  expect(english.done).toMatchObject({ error: { code: "INTERNAL" }, message: expect.stringContaining("Something went wrong") as string });
+});
+
+test.for([
+  ["an empty message", { session: "s1", message: "  " }, "MESSAGE_INVALID"],
+  ["a message over 64 KiB", { session: "s1", message: "가".repeat(22_000) }, "MESSAGE_TOO_LONG"],
+  ["a NUL character", { session: "s1", message: "a\u0000b" }, "MESSAGE_INVALID"],
+  ["half of a surrogate pair", { session: "s1", message: "a\ud83d" }, "MESSAGE_INVALID"],
+  ["a session id with a space", { session: "s 1", message: "hi" }, "SESSION_INVALID"],
+  ["an unknown service", { session: "s1", message: "hi", service: "nope" }, "SERVICE_UNKNOWN"],
+  ["an unknown time zone", { session: "s1", message: "hi", timeZone: "Mars/Base" }, "TIME_ZONE_UNKNOWN"],
+] as const)("%s is refused and stores nothing", async ([, request, code]) => {
+  await using t = await startTestEngine(chatService());
+
+  const error = await t.engine.accept(request).catch((reason: unknown) => reason);
+
+  expect(codeOf(error)).toBe(code);
+  expect(await t.database.query({ text: "select id from dure.sessions union all select id from dure.turns" })).toEqual([]);
+});
+
+test("forgetting a session stops its turn and removes everything of it", async () => {
+  const gate = gatedModel();
+  await using t = await startTestEngine(chatService(), { offline: [gate.model] });
+  await t.engine.accept({ session: "s1", message: "one" });
+  await gate.asked(1);
+
+  await t.engine.forget("s1");
+
+  await expect(t.engine.session("s1")).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  expect(await t.database.query({ text: "select turn_id from dure.messages union all select id from dure.turns" })).toEqual([]);
+});
+
+test("another tenant's session does not exist", async () => {
+  await using t = await startTestEngine(chatService());
+  const mine = { tenant: "a", name: "alice" };
+  const theirs = { tenant: "b", name: "bob" };
+  const { turnId } = await t.engine.accept({ session: "s1", message: "hello" }, { caller: mine });
+
+  await expect(t.engine.session("s1", { caller: theirs })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  await expect(t.engine.accept({ session: "s1", message: "hi" }, { caller: theirs })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  await expect(t.engine.find(turnId, { caller: theirs })).rejects.toMatchObject({ code: "TURN_UNKNOWN" });
+  expect((await t.engine.session("s1", { caller: mine })).sessionId).toBe("s1");
+});
+
+/** What takeover does for a dead process. */
+async function releaseAll(t: { database: { query(statement: { text: string }): Promise<unknown> } }): Promise<void> {
+  await t.database.query({ text: "update dure.turns set holder = null, epoch = epoch + 1, held_at = clock_timestamp() where status = 'running'" });
+}

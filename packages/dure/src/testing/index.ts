@@ -1,0 +1,4 @@
+// Test doubles, public on purpose: what dure is tested with, for the tests of its users.
+
+export { ScriptedModel } from "./scripted-model.ts";
+export type { ScriptStep } from "./scripted-model.ts";

@@ -1,0 +1,12 @@
+import { defineTeam } from "dure";
+import { crashService, type Variant } from "./service.ts";
+
+const { CRASH_BANK_URL = "", CRASH_HOOK_URL = "", CRASH_VARIANT = "plain" } = process.env;
+
+export default defineTeam({
+  name: "crash",
+  locale: "ko",
+  timeZone: "Asia/Seoul",
+  model: "openai:crash-1",
+  services: { crash: crashService({ bankUrl: CRASH_BANK_URL, hookUrl: CRASH_HOOK_URL, variant: CRASH_VARIANT as Variant }) },
+});
