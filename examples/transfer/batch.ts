@@ -49,12 +49,13 @@ export function cancelTransfer(state: TransferState): FlowStep {
   return to(state, "CANCELLED");
 }
 
-/** CONFIRMED → EXECUTED | FAILED, as the bank answered. */
-export function settleTransfer(state: TransferState, answer: { readonly transactionId: string } | { readonly code: string }): FlowStep {
+/** CONFIRMED → EXECUTED | FAILED, as the bank answered. The number is unknown when a person has found out that the bank did it. */
+export function settleTransfer(state: TransferState, answer: { readonly transactionId: string | undefined } | { readonly code: string }): FlowStep {
   const done = "transactionId" in answer;
   const move = to(state, done ? "EXECUTED" : "FAILED");
   if (!move.ok) return move;
-  return { ok: true, state: recordResult(move.state, done ? { transaction_id: answer.transactionId } : { code: answer.code }) };
+  const number = done && answer.transactionId !== undefined ? { transaction_id: answer.transactionId } : {};
+  return { ok: true, state: recordResult(move.state, done ? number : { code: answer.code }) };
 }
 
 /** Notes how the current transfer ended; once, however often it is called. EXECUTED and FAILED are noted by `settleTransfer`. */

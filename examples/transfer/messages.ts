@@ -18,8 +18,14 @@ export type FailureCode =
   | "UNKNOWN_ACCOUNT"
   | "INVALID_REQUEST"
   | "BANK_UNREACHABLE"
+  | "NOT_HAPPENED"
   | "EFFECT_UNKNOWN"
   | "OTHER";
+
+/** A code of the bank or of the engine as one that has words; `OTHER` for the rest. */
+export function failureCodeOf(code: string | undefined): FailureCode {
+  return code !== undefined && code in FAILURES_KO ? (code as FailureCode) : "OTHER";
+}
 
 /** Every text that a person can read in this example. Nothing outside this file speaks to persons. */
 export interface Texts {
@@ -33,13 +39,26 @@ export interface Texts {
   confirmQuestion(slots: TransferSlots, progress?: Progress): string;
   /** Put before the question when a yes did not count: something changed, or the yes came before the question. */
   readonly confirmAgain: string;
-  receipt(slots: TransferSlots, transactionId: string, progress?: Progress): string;
+  /** The number is unknown when a person has found out that the bank did it. */
+  receipt(slots: TransferSlots, transactionId: string | undefined, progress?: Progress): string;
   readonly cancelled: string;
+  /** One of several: says nothing about the others. */
+  readonly cancelledOne: string;
+  /** After a failure nothing more was wanted. */
+  readonly restCancelled: string;
   readonly nothingToCancel: string;
+  /** A button of a question that is no longer open. */
+  readonly nothingToConfirm: string;
   readonly unsupported: string;
   failed(code: FailureCode, slots: TransferSlots): string;
   /** Money may have moved: neither a success nor a failure is claimed. */
   effectUnknown(slots: TransferSlots): string;
+  /** Something was said while a confirmed transfer was still open: it cannot be changed or cancelled any more. */
+  readonly resumed: string;
+  /** The answer of an operator to a question that has settled itself. */
+  readonly alreadySettled: string;
+  /** The turn was stopped after the bank had answered. */
+  stoppedTooLate(result: TransferResult): string;
   result(result: TransferResult): string;
   askContinue(remaining: number): string;
   batchSummary(counts: BatchCounts): string;
@@ -70,15 +89,22 @@ const ko: Texts = {
     sentence(
       progress && ko.progress(progress),
       slots.transfer_date === undefined
-        ? `${transferKo(slots)} 보냈어요.${notes(slots, "ko")} 거래 번호: ${transactionId}`
-        : `${transferKo(slots)} 보내도록 접수했어요.${notes(slots, "ko")} 거래 번호: ${transactionId}`,
+        ? `${transferKo(slots)} 보냈어요.${notes(slots, "ko")}`
+        : `${transferKo(slots)} 보내도록 접수했어요.${notes(slots, "ko")}`,
+      transactionId && `거래 번호: ${transactionId}`,
     ),
   cancelled: "이체를 취소했어요. 보낸 돈은 없어요.",
+  cancelledOne: "이 이체는 취소했어요.",
+  restCancelled: "남은 이체는 보내지 않았어요.",
   nothingToCancel: "지금은 취소할 이체가 없어요.",
+  nothingToConfirm: "지금은 확인할 이체가 없어요.",
   unsupported: "필요한 내용을 다 알아듣지 못해서 이 이체는 여기서 마칠게요. 보낸 돈은 없어요. 받는 분과 금액을 한 번에 말씀해 주시면 도와드릴게요.",
   failed: (code, slots) => FAILURES_KO[code](slots),
   effectUnknown: (slots) =>
     `${transferKo(slots)} 보냈는지 아직 은행에서 확인하지 못했어요. 두 번 보내지 않도록 확인이 끝날 때까지 기다릴게요.`,
+  resumed: "이미 확인하신 이체라 바꾸거나 취소할 수 없어서, 은행에 결과를 확인했어요.",
+  alreadySettled: "확인을 기다리던 이체는 이미 마무리됐어요.",
+  stoppedTooLate: (result) => `멈췄지만, 이 이체는 은행이 먼저 답했어요. ${ko.result(result)}`,
   result: ({ outcome, index, slots }) => `${index}. ${summaryKo(slots)}: ${OUTCOMES_KO[outcome]}`,
   askContinue: (remaining) => `아직 ${remaining}건이 남았어요. 계속 진행할까요?`,
   batchSummary: ({ done, cancelled, failed, unsupported }) =>
@@ -113,14 +139,21 @@ const en: Texts = {
   receipt: (slots, transactionId, progress) =>
     sentence(
       progress && en.progress(progress),
-      `${slots.transfer_date === undefined ? "Sent" : "Scheduled"}: ${transferEn(slots)}.${notes(slots, "en")} Transaction: ${transactionId}`,
+      `${slots.transfer_date === undefined ? "Sent" : "Scheduled"}: ${transferEn(slots)}.${notes(slots, "en")}`,
+      transactionId && `Transaction: ${transactionId}`,
     ),
   cancelled: "The transfer is cancelled. No money was sent.",
+  cancelledOne: "This transfer is cancelled.",
+  restCancelled: "The remaining transfers were not sent.",
   nothingToCancel: "There is no transfer to cancel right now.",
+  nothingToConfirm: "There is no transfer to confirm right now.",
   unsupported: "I could not make out all I need, so I end this transfer here. No money was sent. Tell me recipient and amount in one message and I can help.",
   failed: (code, slots) => FAILURES_EN[code](slots),
   effectUnknown: (slots) =>
     `The bank has not yet told me whether ${transferEn(slots)} was sent. I wait for its answer so that nothing is sent twice.`,
+  resumed: "You had confirmed this transfer already, so it cannot be changed or cancelled; I asked the bank what became of it.",
+  alreadySettled: "The transfer that was waiting for an answer has been settled already.",
+  stoppedTooLate: (result) => `Stopped, but the bank had answered this transfer before. ${en.result(result)}`,
   result: ({ outcome, index, slots }) => `${index}. ${summaryEn(slots)}: ${OUTCOMES_EN[outcome]}`,
   askContinue: (remaining) => `${remaining} ${remaining === 1 ? "transfer is" : "transfers are"} left. Shall I go on?`,
   batchSummary: ({ done, cancelled, failed, unsupported }) =>
@@ -181,6 +214,7 @@ const FAILURES_KO = {
   UNKNOWN_ACCOUNT: ({ target }) => `은행에서 ${target === undefined ? "받는 분을" : `“${target}”${josaOnly(target, "을/를")}`} 찾지 못해서 보내지 못했어요.`,
   INVALID_REQUEST: (slots) => `은행이 내용을 받아들이지 않아서 ${transferKo(slots)} 보내지 못했어요.`,
   BANK_UNREACHABLE: (slots) => `은행에 연결되지 않아서 ${transferKo(slots)} 보내지 못했어요. 돈은 나가지 않았어요.`,
+  NOT_HAPPENED: (slots) => `확인해 보니 은행이 처리하지 않아서 ${transferKo(slots)} 보내지 못했어요. 돈은 나가지 않았어요.`,
   EFFECT_UNKNOWN: (slots) => ko.effectUnknown(slots),
   OTHER: (slots) => `문제가 생겨서 ${transferKo(slots)} 보내지 못했어요.`,
 } as const satisfies Record<FailureCode, (slots: TransferSlots) => string>;
@@ -191,6 +225,7 @@ const FAILURES_EN = {
   UNKNOWN_ACCOUNT: ({ target }) => `Not sent: the bank does not know ${target === undefined ? "the recipient" : `“${target}”`}.`,
   INVALID_REQUEST: (slots) => `Not sent: the bank did not accept ${transferEn(slots)}.`,
   BANK_UNREACHABLE: (slots) => `Not sent: the bank cannot be reached for ${transferEn(slots)}. No money has left.`,
+  NOT_HAPPENED: (slots) => `Not sent: the bank was asked and has not carried out ${transferEn(slots)}. No money has left.`,
   EFFECT_UNKNOWN: (slots) => en.effectUnknown(slots),
   OTHER: (slots) => `Not sent: something went wrong with ${transferEn(slots)}.`,
 } as const satisfies Record<FailureCode, (slots: TransferSlots) => string>;

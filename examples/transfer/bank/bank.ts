@@ -13,6 +13,7 @@ import { Ledger, type Accounts, type Booking } from "./ledger.ts";
  *   answer for the same key; 422 `{code, message}` is a refusal, 400 a request that is not understood
  * - `GET /transfers/{key}` → 200 with the booking, or 404
  * - `GET /transfers` → an array of all bookings, oldest first
+ * - `GET /` → who this is and which file it keeps
  * - `POST /faults` adds one fault or a list, `GET /faults` shows what still stands, `DELETE /faults` removes all
  */
 export interface Bank {
@@ -21,6 +22,8 @@ export interface Bank {
   bookings(): readonly Booking[];
   addFaults(...faults: readonly FaultInput[]): void;
   faults(): readonly Fault[];
+  /** Milliseconds since the last request. */
+  idleMs(): number;
   /** Closes the door and every connection; a request that is waiting in an injected delay is not booked any more. */
   stop(): Promise<void>;
 }
@@ -36,11 +39,16 @@ export interface BankOptions {
 
 export async function startBank({ port = 0, accounts, file, faults: initial = [] }: BankOptions = {}): Promise<Bank> {
   const faults = new Faults(initial);
-  const ledger = new Ledger({ accounts, file });
   const stopping = new AbortController();
   const app = fastify({ forceCloseConnections: true, bodyLimit: 64 * 1024 });
 
-  addTransferRoutes(app, ledger, faults, stopping.signal);
+  let askedAt = performance.now();
+  const opened = Promise.withResolvers<Ledger>();
+  app.addHook("onRequest", async () => {
+    askedAt = performance.now();
+  });
+  app.get("/", () => ({ service: "example-bank", file: file ?? null }));
+  addTransferRoutes(app, opened.promise, faults, stopping.signal);
   addFaultRoutes(app, faults);
   app.setNotFoundHandler((_request, reply) => problem(reply, 404, "NOT_FOUND", "There is nothing at this address."));
   app.setErrorHandler((error, _request, reply) => {
@@ -48,13 +56,17 @@ export async function startBank({ port = 0, accounts, file, faults: initial = []
     return problem(reply, status, status < 500 ? "INVALID_REQUEST" : "INTERNAL", error instanceof Error ? error.message : String(error));
   });
 
+  // The port first: who does not get it must not touch the file, which is another bank's.
   const url = await app.listen({ host: "127.0.0.1", port });
+  const ledger = new Ledger({ accounts, file });
+  opened.resolve(ledger);
   let stopped: Promise<void> | undefined;
   return {
     url,
     bookings: () => ledger.bookings(),
     addFaults: (...added) => faults.add(added),
     faults: () => faults.list(),
+    idleMs: () => performance.now() - askedAt,
     stop: () => {
       stopping.abort();
       return (stopped ??= app.close().then(() => ledger.close()));
@@ -73,7 +85,7 @@ const orderSchema = z.strictObject({
 /** Visible ASCII, as long as the header may be. Source: docs/spec/conversation §6. */
 const keySchema = z.string().regex(/^[\x21-\x7e]{1,255}$/, "Idempotency-Key must be 1 to 255 visible ASCII characters");
 
-function addTransferRoutes(app: FastifyInstance, ledger: Ledger, faults: Faults, stopping: AbortSignal): void {
+function addTransferRoutes(app: FastifyInstance, opened: Promise<Ledger>, faults: Faults, stopping: AbortSignal): void {
   app.post("/transfers", async (request, reply) => {
     const key = keySchema.safeParse(request.headers["idempotency-key"]);
     if (!key.success) return problem(reply, 400, "INVALID_REQUEST", issueOf(key.error));
@@ -85,6 +97,7 @@ function addTransferRoutes(app: FastifyInstance, ledger: Ledger, faults: Faults,
     if (plan.before === "cut") return cut(reply);
     if (plan.before !== "pass") return problem(reply, plan.before, "INJECTED", "Injected before the booking.");
 
+    const ledger = await opened;
     const answer = ledger.order(key.data, order.data, { ignoreKey: plan.ignoreKeys });
 
     if (!(await waited(plan.delayAfter, stopping))) return cut(reply);
@@ -109,11 +122,11 @@ function addTransferRoutes(app: FastifyInstance, ledger: Ledger, faults: Faults,
     const status = plan.before !== "pass" ? plan.before : plan.after;
     if (status !== "pass") return problem(reply, status, "INJECTED", "Injected into the probe.");
 
-    const booking = ledger.find(key);
+    const booking = (await opened).find(key);
     return booking ? reply.send(booking) : problem(reply, 404, "NOT_FOUND", `Nothing is booked under ${key}.`);
   });
 
-  app.get("/transfers", () => ledger.bookings());
+  app.get("/transfers", async () => (await opened).bookings());
 }
 
 function addFaultRoutes(app: FastifyInstance, faults: Faults): void {

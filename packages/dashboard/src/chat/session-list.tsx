@@ -1,35 +1,40 @@
 import { ActionIcon, Button, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { IconEdit, IconSearch, IconTrash } from "@tabler/icons-react";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { SessionSummary } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { useText } from "../language.tsx";
+import { useLanguage, useText } from "../language.tsx";
 import { whenOf } from "../when.ts";
-import { useLanguage } from "../language.tsx";
 
 const PAGE = 40;
+/** The server is asked when the search has rested for this long, milliseconds. */
+const REST_MS = 250;
 
 export function SessionList(): ReactNode {
   const text = useText();
   const { client } = useParts();
   const [search, setSearch] = useState("");
+  const words = search.trim().toLowerCase();
+  const [asked] = useDebouncedValue(words, REST_MS);
   const sessions = useInfiniteQuery({
-    queryKey: ["sessions"],
-    queryFn: ({ pageParam, signal }) => client.sessions({ limit: PAGE, cursor: pageParam }, { signal }),
+    queryKey: ["sessions", asked],
+    queryFn: ({ pageParam, signal }) => client.sessions({ limit: PAGE, cursor: pageParam, search: asked }, { signal }),
+    placeholderData: (before) => before,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
   });
   const all = sessions.data?.pages.flatMap((page) => page.items) ?? [];
-  const words = search.trim().toLowerCase();
+  // What is here is filtered at once; the server then answers for all the rest.
   const shown = words === "" ? all : all.filter((session) => `${session.title} ${session.service}`.toLowerCase().includes(words));
   return (
     <section className="sessions" aria-label={text.sessions.label}>
       <Button component={Link} to="/chat" variant="default" leftSection={<IconEdit size={16} />} fullWidth justify="flex-start" className="sessions-new">
         {text.sessions.start}
       </Button>
-      {all.length > 0 && (
+      {(all.length > 0 || search !== "") && (
         <TextInput
           size="sm"
           value={search}
@@ -39,8 +44,8 @@ export function SessionList(): ReactNode {
           leftSection={<IconSearch size={15} />}
         />
       )}
-      {sessions.isSuccess && all.length === 0 && <p className="soft small sessions-empty">{text.sessions.empty}</p>}
-      {all.length > 0 && shown.length === 0 && <p className="soft small sessions-empty">{text.sessions.noMatch(search.trim())}</p>}
+      {sessions.isSuccess && all.length === 0 && words === "" && asked === "" && <p className="soft small sessions-empty">{text.sessions.empty}</p>}
+      {words !== "" && shown.length === 0 && !sessions.isFetching && <p className="soft small sessions-empty">{text.sessions.noMatch(search.trim())}</p>}
       {shown.length > 0 && (
         <ul className="sessions-list">
           {shown.map((session) => (
@@ -64,7 +69,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
   const navigate = useNavigate();
   const { session: current } = useParams({ strict: false });
   const title = session.title === "" ? text.sessions.untitled : session.title;
-  const running = session.runningTurn !== undefined && session.runningTurn !== null && session.runningTurn !== false;
+  const running = session.runningTurn !== undefined && session.runningTurn !== null;
   const remove = async (): Promise<void> => {
     if (!window.confirm(text.sessions.removeAsk(title))) return;
     await client.deleteSession(session.sessionId);

@@ -320,7 +320,8 @@ export class DoubleServer {
   #list(url: URL): unknown {
     const limit = Number(url.searchParams.get("limit") ?? 50);
     const from = Number(url.searchParams.get("cursor") ?? 0);
-    const all = [...this.#sessions.values()].sort((a, b) => b.updatedAt - a.updatedAt);
+    const search = url.searchParams.get("search") ?? "";
+    const all = [...this.#sessions.values()].filter((session) => session.title.toLowerCase().includes(search)).sort((a, b) => b.updatedAt - a.updatedAt);
     const items = all.slice(from, from + limit).map((session) => ({
       session_id: session.id,
       service: session.service,

@@ -14,8 +14,8 @@ export interface EventsCommand {
   readonly role: EventRole | undefined;
 }
 
-/** Before every position there is: the log answers with what it still has. */
-const BEGINNING = "0.0.0";
+/** Before every event of the first era; in a later one, or after a sweep, the log answers with all that it still has. */
+const BEGINNING = "1.0.0";
 /** Without `--follow`, the log counts as read when nothing came for this long, milliseconds. */
 const QUIET = 1_000;
 
@@ -27,9 +27,13 @@ export async function showEvents({ client, output, follow, since, types, session
   process.once("SIGTERM", interrupted);
   const quiet = (): (() => void) => (follow ? () => {} : systemClock.after(QUIET, interrupted));
   let cancelQuiet = quiet();
+  const onReset = ({ oldest }: { oldest: string | undefined }): void => {
+    if (since !== undefined) output.note(`The position ${since} is no longer kept; continuing at ${oldest ?? "now"}.`);
+  };
   // A timer of the clock does not keep the process alive; the open stream does.
   try {
-    const events = client.events({ types, session, role }, { lastEventId: since ?? (follow ? undefined : BEGINNING), signal: over.signal, onReset: ({ oldest }) => since !== undefined && output.note(`The position ${since} is no longer kept; continuing at ${oldest ?? "now"}.`) });
+    const lastEventId = since ?? (follow ? undefined : BEGINNING);
+    const events = client.events({ types, session, role }, { lastEventId, signal: over.signal, onReset });
     for await (const event of events) {
       cancelQuiet();
       output.line(eventLine(event));

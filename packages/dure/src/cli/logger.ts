@@ -3,7 +3,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { LogLevel } from "../team/environment.ts";
 
 /** Keys whose values never reach a log, wherever they come from. Source: docs/spec/platform §6, §7. */
-const SECRETS = ["token", "apiKey", "password", "secret", "authorization", "url"].flatMap((key) => [key, `*.${key}`]);
+const SECRETS = ["token", "apiKey", "password", "secret", "authorization", "databaseUrl", "connectionString"].flatMap((key) => [key, `*.${key}`]);
 
 /** pino on stderr: JSON for machines; on a terminal a line with time, level and message. */
 export function createLogger(options: { level: LogLevel; isTerminal: boolean }): Logger {

@@ -83,7 +83,8 @@ export class DureClient {
 
   // --- sessions
 
-  sessions(page: { limit?: number | undefined; cursor?: string | undefined } = {}, options: CallOptions = {}): Promise<Page<SessionSummary>> {
+  /** Last used first; `search` looks for words in the titles. */
+  sessions(page: { limit?: number | undefined; cursor?: string | undefined; search?: string | undefined } = {}, options: CallOptions = {}): Promise<Page<SessionSummary>> {
     return this.#get(`/v1/agent/sessions${query(page)}`, options);
   }
 

@@ -23,7 +23,7 @@ export interface SessionSummary {
   /** Words, never an id. */
   readonly title: string;
   readonly updatedAt: string | number;
-  readonly runningTurn?: { readonly turnId: string } | string | boolean | null;
+  readonly runningTurn?: { readonly turnId: string } | null;
 }
 
 export interface Page<Item> {
@@ -55,7 +55,8 @@ export interface Session {
   readonly locale: string;
   readonly timeZone: string;
   readonly state: JsonObject;
-  readonly stage?: string;
+  /** Null for a service without stages. */
+  readonly stage?: string | null;
   readonly runningTurn: { readonly turnId: string } | null;
   readonly history: readonly HistoryEntry[];
   readonly completed: readonly CompletedEntry[];

@@ -189,7 +189,7 @@ test("a follower waits out a database that cuts every connection", async () => {
   await logs.writer.log.append(logs.writer.database, [anEvent("before")]);
 
   await db.database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()" });
-  await expect.poll(() => logs.writer.log.append(logs.writer.database, [anEvent("after")]).then(() => true, () => false)).toBe(true);
+  await expect.poll(() => logs.writer.log.append(logs.writer.database, [anEvent("after")]).then(() => true, () => false), { timeout: 5_000 }).toBe(true);
 
   expect(typesOf(await following)).toEqual(["before", "after"]);
 });
@@ -200,7 +200,7 @@ test("a position older than the retention is answered with a reset, then with al
   const { log, database } = logs.writer;
   const start = await log.now();
   await log.append(database, [anEvent("old"), anEvent("old")]);
-  await expect.poll(async () => (await log.read(start)).events.length).toBe(2);
+  await expect.poll(async () => (await log.read(start)).events.length, { timeout: 5_000 }).toBe(2);
   await database.query({ text: "update dure.events set at = at - interval '8 days'" });
   await log.append(database, [anEvent("new")]);
   await database.query({ text: "select dure.sweep_events(7 * 86400e3, 1000)" });
@@ -221,7 +221,7 @@ test("a restore starts a new era: old positions are reset, also for readers that
   const start = await log.now();
   await log.append(database, [anEvent("kept")]);
   const following = collect(logs.reader.log.follow({}, { after: start }), (all) => all.length === 4);
-  await expect.poll(async () => (await log.read(start)).events.length).toBe(1);
+  await expect.poll(async () => (await log.read(start)).events.length, { timeout: 5_000 }).toBe(1);
   await systemClock.sleep(200);
 
   const era = await database.transaction((tx) => log.startEra(tx));
@@ -241,7 +241,7 @@ test("events from the future of another cluster are noticed at start", async () 
 
   expect(await log.start()).toBe(2);
 
-  await expect.poll(async () => (await log.read()).events.map((event) => event.type)).toEqual(["restored"]);
+  await expect.poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 5_000 }).toEqual(["restored"]);
 });
 
 test("a position from the future is reset, and nonsense is refused", async () => {
@@ -265,7 +265,7 @@ test("the filter of a page and the filter of a follower are one", async () => {
     anEvent("job.done", { run: "x", role: "orchestration" }),
     anEvent("job.done.late", { run: "x" }),
   ]);
-  await expect.poll(async () => (await log.read()).events.length).toBe(5);
+  await expect.poll(async () => (await log.read()).events.length, { timeout: 5_000 }).toBe(5);
   const { events } = await log.read();
   const filters: EventFilter[] = [
     {}, { types: [] }, { types: ["turn.*"] }, { types: ["turn.done", "job.*"] }, { types: ["job.done"] }, { types: ["*"] },

@@ -29,7 +29,7 @@ test("entries of one ordering key leave in their order, one after another; other
     async send(_payload, { key, signal }) {
       const slow = key === "k0";
       if (!key.startsWith("other")) expect((open += 1)).toBe(1);
-      if (slow) await expect.poll(() => left.includes("other"), { interval: 10 }).toBe(true);
+      if (slow) await expect.poll(() => left.includes("other"), { interval: 10, timeout: 5_000 }).toBe(true);
       signal.throwIfAborted();
       left.push(key);
       if (!key.startsWith("other")) open -= 1;
@@ -42,7 +42,7 @@ test("entries of one ordering key leave in their order, one after another; other
 
   await expect.poll(() => left.length, { timeout: 5_000 }).toBe(6);
   expect(left).toEqual(["other", "k0", "k1", "k2", "k3", "k4"]);
-  await expect.poll(async () => new Set(Object.values(await states(db)))).toEqual(new Set(["sent"]));
+  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 5_000 }).toEqual(new Set(["sent"]));
 });
 
 test("what was enqueued in a transaction that rolled back never leaves, and one key leaves once", async () => {

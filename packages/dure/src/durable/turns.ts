@@ -18,6 +18,8 @@ export interface JournalRow {
 /** One model call for the books. */
 export interface StoredModelCall {
   readonly at: number;
+  /** In the turn's journal; settles the reservation that was made there. */
+  readonly place?: string;
   readonly agent: string;
   readonly provider: string;
   readonly model: string;

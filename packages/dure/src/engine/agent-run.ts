@@ -30,8 +30,10 @@ export interface AgentRunEnvironment {
   readonly defaultLlm: Llm;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
   /** Throws `BUDGET_EXCEEDED`; called before each model call. */
-  reserve(agent: Agent, request: ModelRequest, model: ModelCall): Promise<void>;
-  noteCall(agent: string, record: ModelCallRecord): void;
+  reserve(agent: Agent, request: ModelRequest, model: ModelCall, place: string): Promise<void>;
+  /** Before each model call; the end of the turn waits until the returned function is called, so that no record comes too late. */
+  callBegins(): () => void;
+  noteCall(agent: string, record: ModelCallRecord, place: string): void;
   noteAgent(trace: TraceAgent): void;
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
   /** The yes for exactly these arguments, or a turn that ends by asking for it. */
@@ -225,8 +227,10 @@ export class AgentRun {
         if (!answer) {
           const asked: ModelRequest = complaint === undefined ? request : { ...request, messages: [...request.messages, { role: "user", text: complaint }] };
           const model = this.#environment.resolve(attempt.llm);
+          await this.#environment.reserve(agent, asked, model, path);
           await journal.flushResults();
-          await this.#environment.reserve(agent, asked, model);
+          const callEnded = this.#environment.callBegins();
+          let noted: ModelCallRecord | undefined;
           const show = this.#shower(attempt.firstTokenSeen, continues);
           try {
             answer = await model.stream(asked, {
@@ -234,11 +238,15 @@ export class AgentRun {
               attempt: attempt.attempt,
               ...(show && { onText: show }),
               labels: { turn: this.#environment.facts.turnId, session: this.#environment.facts.session, agent: this.#key },
-              onRecord: (record) => this.#environment.noteCall(this.#key, record),
+              onRecord: (record) => (noted = record),
             });
           } catch (error) {
             if (!signal.aborted && !isAbort(error)) journal.record(path, name, { error: storedError(error) });
             throw error;
+          } finally {
+            // In one go with the record of its answer, so that one statement holds both.
+            if (noted) this.#environment.noteCall(this.#key, noted, path);
+            callEnded();
           }
           journal.record(path, name, { answer });
         }

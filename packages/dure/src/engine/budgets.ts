@@ -137,7 +137,11 @@ export class BudgetKeeper implements Budgets {
 
     for (;;) {
       const taken = (await this.#isReserved(facts)) ? [] : await this.#take(facts, shares);
-      const answer = await this.#write(facts, { ...estimate, pools: shares.map((share) => share.key), bounds }, journal);
+      const answer = await this.#write(facts, { ...estimate, pools: shares.map((share) => share.key), bounds }, journal).catch((error: unknown) => {
+        // A lost answer is only accepted from a process that is over; any other error wrote nothing.
+        if (!this.#options.lease.aborted) giveUp(taken);
+        throw error;
+      });
       switch (answer.outcome) {
         case "reserved":
           if (taken.length > 0) this.#remember(facts, taken);
@@ -152,6 +156,7 @@ export class BudgetKeeper implements Budgets {
           return "stop";
         case "blocks_gone":
           for (const { share } of taken) this.#pools.delete(share.key);
+          this.#open.get(facts.turn)?.delete(facts.place);
           continue;
         case "exceeded": {
           giveUp(taken);

@@ -121,7 +121,7 @@ export class Engine implements Conversations {
       limits: this.#limits,
       lease: options.lease,
       resolve: (llm) => models.resolve(llm),
-      reserve: async (facts, request, model) => options.budgets?.reserve(facts, request, model),
+      budgets: options.budgets,
       findApproval: (subject) => this.#reader.approval(subject),
     };
     this.#folder = new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm: options.defaultLlm, lease: options.lease });

@@ -35,6 +35,7 @@ type FrameListener = (frame: TurnFrame) => void;
 export class TurnJournal {
   readonly #store: JournalStore;
   readonly #clock: Clock;
+  readonly #onCallsStored: (calls: readonly StoredModelCall[]) => void;
   readonly #past: ReadonlyMap<string, PastStep>;
   readonly #visited = new Set<string>();
   readonly #listeners = new Set<FrameListener>();
@@ -54,8 +55,9 @@ export class TurnJournal {
   #failure: unknown;
   #onStop: () => void = () => {};
 
-  constructor(options: { store: JournalStore; clock: Clock; rows: readonly JournalRow[] }) {
+  constructor(options: { store: JournalStore; clock: Clock; rows: readonly JournalRow[]; onCallsStored?: (calls: readonly StoredModelCall[]) => void }) {
     this.#store = options.store;
+    this.#onCallsStored = options.onCallsStored ?? (() => {});
     this.#clock = options.clock;
     this.#past = readPast(options.rows);
     this.#seq = options.rows.at(-1)?.seq ?? 0;
@@ -163,6 +165,7 @@ export class TurnJournal {
       calls,
       committed: () => {
         this.#writing = undefined;
+        this.#onCallsStored(calls);
         this.#tell(rows);
         release();
       },
@@ -246,6 +249,7 @@ export class TurnJournal {
       try {
         const { stop } = await this.#store.append(rows, calls);
         this.#writing = undefined;
+        this.#onCallsStored(calls);
         this.#tell(rows);
         if (stop) this.#onStop();
       } catch (error) {

@@ -12,6 +12,7 @@ import { FencedError, type FinishedTurn, type NewEscalation, type StoredModelCal
 import type { Agent } from "./agent.ts";
 import { AgentRun } from "./agent-run.ts";
 import type { AnyService, LeafService } from "./combine.ts";
+import type { Budgets } from "./budgets.ts";
 import { EffectUnknownError, OnceRunner, type OnceCall } from "./effects.ts";
 import { DivergedError, TurnJournal } from "./journal.ts";
 import { EMPTY_MEMORY, remember, turnsOf, type Memory } from "./memory.ts";
@@ -37,7 +38,8 @@ export interface TurnRunEnvironment {
   /** Aborts when this process may write no more. */
   readonly lease: AbortSignal;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
-  reserve(facts: { session: string; turn: string; service: string; agent: Agent; tenant: string }, request: ModelRequest, model: ModelCall): Promise<void>;
+  /** Absent: nothing is limited. */
+  readonly budgets: Budgets | undefined;
   /** The yes for these arguments that nobody has used yet. */
   findApproval(subject: string): Promise<{ id: string } | undefined>;
 }
@@ -125,6 +127,7 @@ export class TurnRun implements TurnMachinery {
       clock: environment.clock,
       rows: held.rows,
       store: { append: (rows, calls) => store.journal(held.turn, held.epoch, rows, calls, { signal: environment.lease }) },
+      onCallsStored: (calls) => environment.budgets?.settled(held.turn, calls),
     });
     this.journal.onStop(() => this.stop());
     this.#once = new OnceRunner({
@@ -160,6 +163,7 @@ export class TurnRun implements TurnMachinery {
       // A microtask later, so that whoever made this run can attach readers before the first event.
       await Promise.resolve();
       const next = await this.#toTheEnd();
+      this.#environment.budgets?.ended(this.held.turn);
       return { end: "done", next };
     } catch (error) {
       if (!(error instanceof FencedError) && !this.#environment.lease.aborted) {
@@ -390,14 +394,31 @@ export class TurnRun implements TurnMachinery {
         signal: this.#signal,
         defaultLlm: environment.defaultLlm,
         resolve: (llm) => environment.resolve(llm),
-        reserve: (reserving, request, model) =>
-          environment.reserve({ session: held.session, turn: held.turn, service: held.service, agent: reserving, tenant: held.tenant }, request, model),
-        noteCall: (name, record) => this.journal.call(storedCall(name, record)),
+        reserve: (reserving, request, model, place) => this.#reserve(reserving, request, model, place),
+        callBegins: () => this.#callBegins(),
+        noteCall: (name, record, place) => this.journal.call(storedCall(name, record, place)),
         noteAgent: (trace) => this.#agents.push(trace),
         once: (once) => this.#runOnce(once),
         approvalFor: (name, tool, input) => this.#approvalFor(name, tool, input),
       },
     });
+  }
+
+  async #reserve(agent: Agent, request: ModelRequest, model: ModelCall, place: string): Promise<void> {
+    const { session, turn, epoch } = this.held;
+    const answer = await this.#environment.budgets?.reserve({ session, turn, epoch, agent, place }, request, model, this.journal);
+    if (answer !== "stop") return;
+    this.stop();
+    throw new StoppedError();
+  }
+
+  #callBegins(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#runningEffects.add(promise);
+    return () => {
+      this.#runningEffects.delete(promise);
+      resolve();
+    };
   }
 
   async callOnce(tool: AnyTool, name: string, input: unknown, options: EffectCallOptions<unknown>): Promise<EffectOutcome<unknown>> {
@@ -763,9 +784,10 @@ function without(session: SessionState, service: string): SessionState {
   return { ...session, services };
 }
 
-function storedCall(agent: string, record: ModelCallRecord): StoredModelCall {
+function storedCall(agent: string, record: ModelCallRecord, place: string): StoredModelCall {
   return {
     at: record.at,
+    place,
     agent,
     provider: record.provider,
     model: record.model,

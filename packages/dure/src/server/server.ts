@@ -6,6 +6,7 @@ import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject, validatorCompiler } from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
+import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
@@ -14,6 +15,7 @@ import { assertBindable } from "./access.ts";
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { dashboardRoutes } from "./dashboard.ts";
+import { escalationRoutes } from "./escalation-routes.ts";
 import type { EventSource } from "./event-source.ts";
 import { guardRequests, type RequestLimits } from "./guard.ts";
 import { platformRoutes } from "./platform-routes.ts";
@@ -25,6 +27,8 @@ import type { TokenStore } from "./token-store.ts";
 export interface ServerOptions {
   readonly conversations: Conversations;
   readonly events: EventSource;
+  /** Absent: nothing asks for decisions, and the routes are not there. */
+  readonly inbox?: Pick<Inbox, "list" | "answer"> | undefined;
   /** Answers within a second or two, also while the database is away; `/readyz` is 503 unless `ready`. */
   readonly health: () => Promise<Health>;
   /** Prometheus text, version 0.0.4. */
@@ -115,6 +119,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.after(() => {
     guardRequests(app, parts);
     void app.register(conversationRoutes, parts);
+    void app.register(escalationRoutes, parts);
     void app.register(platformRoutes, parts);
     void app.register(dashboardRoutes, parts);
   });

@@ -116,6 +116,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const app = createServer({
     conversations: engine,
     events,
+    inbox,
     health: async () => ({
       ready: lease.state === "held" && (await database.health()),
       checks: { database: { ok: await database.health() }, lease: { ok: lease.state === "held", detail: lease.state } },

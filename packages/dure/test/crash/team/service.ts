@@ -24,14 +24,14 @@ export function crashService(options: { bankUrl: string; hookUrl: string; varian
     timeout: BANK_TIMEOUT_MS,
     settle: SETTLE_MS,
     async execute(order, { key }, { signal }) {
-      const answer = await bank.transfer(order, { key: keyOf(key), signal }).catch((error: unknown) => {
+      const answer = await bank.transfer(order, { key, signal }).catch((error: unknown) => {
         throw error instanceof BankError && error.outcome === "not_sent" ? new NotSentError(error.code, error.message) : error;
       });
       if (answer.status === "refused") throw new NotSentError(answer.code, answer.message);
       return { transactionId: answer.transactionId };
     },
     async probe({ key }, { signal }) {
-      const found = await bank.find(keyOf(key), { signal });
+      const found = await bank.find(key, { signal });
       return found.outcome === "happened" ? { status: "happened", result: { transactionId: found.transactionId } } : found.outcome;
     },
   });
@@ -98,8 +98,3 @@ export function crashService(options: { bankUrl: string; hookUrl: string; varian
 const orderSchema = z.object({ to: z.string().min(1), amount: z.int().min(1) });
 const stateSchema = z.object({ stage: z.enum(["INIT", "READY", "EXECUTED", "FAILED"]), flow: z.string(), to: z.string(), amount: z.int() });
 type State = z.output<typeof stateSchema>;
-
-/** The bank takes visible ASCII; a session of this test has no other letters. */
-function keyOf(key: string): string {
-  return key.slice(0, 255);
-}

@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+
+/**
+ * The bank of the example team: the one that BANK_URL names, else a process of its own that is started when it is first
+ * needed. Its book lies in the team's data folder, so every start of the team finds the same bookings.
+ */
+export function exampleBank(environment: Readonly<Record<string, string | undefined>> = process.env): () => Promise<string> {
+  const examples = path.resolve(import.meta.dirname, "../..");
+  return async () => {
+    const given = environment["BANK_URL"]?.trim();
+    if (given) return given;
+    return findOrStartBank(path.resolve(examples, environment["DURE_HOME"]?.trim() || ".dure", "bank", "bookings.ndjson"));
+  };
+}
+
+/**
+ * The address of the one bank that keeps `file`; started when it does not run. It lives as long as the process that started
+ * it, and half a minute beyond its last request, so that a server that was killed finds it again.
+ *
+ * There is one bank per file because there is one TCP port per file: whoever binds it first is the bank, and a second one
+ * finds the port taken before it has opened the file. No lock file can go stale.
+ */
+export async function findOrStartBank(file: string): Promise<string> {
+  for (const port of portsOf(file)) {
+    const url = `http://127.0.0.1:${port}`;
+    for (let tries = 0; tries < START_TRIES; tries++) {
+      const keeper = await fileKeptBy(url);
+      if (keeper === file) return url;
+      if (keeper !== undefined) break; // somebody else's port
+      await startBankProcess(file, port);
+    }
+  }
+  throw new Error(`No bank could be started for ${file}: its ports ${portsOf(file).join(", ")} are taken. Set BANK_URL, or free one of them.`);
+}
+
+const START_TRIES = 3;
+/** Below the range from which systems give out ports by themselves (32768 on Linux, 49152 elsewhere). */
+const FIRST_PORT = 21_000;
+const PORTS = 8_000;
+const PORT_TRIES = 5;
+
+function portsOf(file: string): number[] {
+  const first = createHash("sha256").update(file).digest().readUInt32BE(0);
+  return Array.from({ length: PORT_TRIES }, (_, index) => FIRST_PORT + ((first + index * 101) % PORTS));
+}
+
+const identitySchema = z.object({ service: z.literal("example-bank"), file: z.string().nullable() });
+
+/** The file of the bank at `url`; "" when something else answers there; undefined when nothing listens. */
+async function fileKeptBy(url: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(IDENTITY_TIMEOUT_MS), redirect: "error" });
+    const identity = identitySchema.safeParse(await response.json());
+    return identity.success ? (identity.data.file ?? "") : "";
+  } catch (error) {
+    const cause: unknown = error instanceof Error ? error.cause : undefined;
+    const refused = typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ECONNREFUSED";
+    return refused ? undefined : "";
+  }
+}
+
+const IDENTITY_TIMEOUT_MS = 2_000;
+
+/** Returns when it listens, or has ended because another one does. */
+async function startBankProcess(file: string, port: number): Promise<void> {
+  mkdirSync(path.dirname(file), { recursive: true });
+  const main = fileURLToPath(new URL("./main.ts", import.meta.url));
+  // Its own group, so that a ctrl-C in the terminal does not cut a transfer that is on its way; its stdin ends with us.
+  const child = spawn(process.execPath, [main, "--listen", String(port), "--file", file, "--while-stdin"], { detached: true, stdio: ["pipe", "pipe", "ignore"] });
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", () => resolve());
+    child.stdout.once("data", () => resolve());
+  });
+  child.stdout.destroy();
+  child.unref();
+  for (const stream of [child.stdin, child.stdout]) (stream as { unref?: () => void }).unref?.();
+}

@@ -1,0 +1,114 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { stopTestServer, testDatabaseUrl } from "../durable/test-database.ts";
+
+const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
+const PACKAGES = fileURLToPath(new URL("../../../../node_modules", import.meta.url));
+
+let folder: string;
+let team: string;
+let database: { url: string } & AsyncDisposable;
+const running: ChildProcess[] = [];
+beforeEach(async () => {
+  database = await testDatabaseUrl();
+  folder = await mkdtemp(path.join(await realpath(tmpdir()), "dure-run-"));
+  await symlink(PACKAGES, path.join(folder, "node_modules"));
+  await finished(dure(["init", "demo"], folder));
+  team = path.join(folder, "demo");
+});
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+  }
+  await rm(folder, { recursive: true, force: true });
+  await database[Symbol.asyncDispose]();
+  await stopTestServer();
+});
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+}
+
+function dure(args: readonly string[], cwd: string, env: Record<string, string> = {}): Running {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd, env: { PATH, HOME, DATABASE_URL: database.url, PORT: "0", ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  running.push(child);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  return { child, output };
+}
+
+async function finished({ child, output }: Running): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, "close");
+  return { exitCode: child.exitCode, ...output };
+}
+
+/** Waits until the process has said something that fits, for the `count`-th time; fails with all it said when it ends before. */
+async function said({ child, output }: Running, pattern: RegExp, count = 1): Promise<RegExpMatchArray> {
+  for (;;) {
+    const match = [...output.stdout.matchAll(new RegExp(pattern, "g"))][count - 1];
+    if (match) return match;
+    if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}:\n${output.stdout}\n${output.stderr}`);
+    await Promise.race([once(child.stdout!, "data"), once(child, "exit")]);
+  }
+}
+
+test("a new team starts, answers, tells its events, and ends with 0 on SIGTERM", async () => {
+  const started = dure(["start"], team, { LOG_LEVEL: "warn" });
+  const [, url] = await said(started, /demo answers at (http\S+)/);
+
+  const chat = await finished(dure(["chat", "--url", url!, "--session", "mina", "hello there"], team));
+  const events = await finished(dure(["events", "--url", url!, "--session", "mina", "--types", "turn.*", "--json"], team));
+  started.child.kill("SIGTERM");
+
+  expect(chat).toEqual({ exitCode: 0, stdout: "hello there\n", stderr: "" });
+  const types = events.stdout.trim().split("\n").map((line) => (JSON.parse(line) as { type: string }).type);
+  expect(types).toContain("turn.done");
+  expect((await finished(started)).exitCode).toBe(0);
+}, 60_000);
+
+test("dev answers with what a file says after it was changed, and waits while it is broken", async () => {
+  const file = path.join(team, "services", "minimal", "service.ts");
+  const source = await readFile(file, "utf8");
+  const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
+  const waiting = async (count: number): Promise<string> => (await said(dev, /demo answers at (http\S+)/, count))[1]!;
+  await waiting(1);
+
+  await writeFile(file, source.replace("agents: { helper }", "agents: { helper: }"));
+  while (!/Waiting for a change/.test(dev.output.stderr)) await once(dev.child.stderr!, "data");
+  await writeFile(file, source.replace("answer.text", '"new words"'));
+  const url = await waiting(2);
+
+  expect(await finished(dure(["chat", "--url", url, "hello"], team))).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("new words") as string });
+  dev.child.kill("SIGTERM");
+  expect((await finished(dev)).exitCode).toBe(0);
+}, 90_000);
+
+test("doctor finds a whole team in order and shows where a limit comes from", async () => {
+  const { exitCode, stdout } = await finished(dure(["doctor", "--json"], team, { MAX_FILL_TURNS: "7" }));
+
+  const { ok, checks, limits } = JSON.parse(stdout) as { ok: boolean; checks: { name: string; status: string }[]; limits: { key: string; value: unknown; origin: string }[] };
+  expect([exitCode, ok]).toEqual([0, true]);
+  expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(["node", "config", "model", "port", "database", "git", "disk"]));
+  expect(limits).toContainEqual(expect.objectContaining({ key: "limits.maxFillTurns", value: 7, origin: "MAX_FILL_TURNS" }));
+  expect(limits).toContainEqual(expect.objectContaining({ key: "locale", value: "en", origin: "dure.config.ts:6" }));
+  expect(stdout).not.toContain(database.url);
+}, 60_000);
+
+test("doctor exits with 1 and says what is missing", async () => {
+  const { exitCode, stdout } = await finished(dure(["doctor"], team, { DURE_MODEL: "openai:gpt-5-mini", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }));
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/fail model: openai:gpt-5-mini, used by minimal\.helper: no key\n {5}Set OPENAI_API_KEY, or DURE_MODEL=offline\./);
+  expect(stdout).toMatch(/fail database: DATABASE_UNAVAILABLE/);
+}, 60_000);
