@@ -57,7 +57,7 @@ export type AgentFacts = z.output<typeof contextSchema>;
 /** The context block, as JSON. A `<` in what a person wrote cannot end the block that it stands in. */
 export function contextBlock(state: TransferState, { locale, timeZone, at }: { locale: Locale; timeZone: string; at: number }): string {
   const { stage, slots, meta } = state;
-  const asked = askedSlotOf(slots, meta.slot_errors);
+  const asked = stage === "FILLING" ? askedSlotOf(slots, meta.slot_errors) : undefined;
   const facts: AgentFacts = {
     locale,
     today: todayIn(timeZone, at),

@@ -23,21 +23,14 @@ export function decideReady(attempt: ReadyAttempt): ReadyDecision {
   const cancel = decideCancel(attempt);
   if (cancel.do !== "none") return cancel;
 
-  const confirm = decideConfirm(attempt);
-  if (confirm.confirm) return { do: "confirm", because: confirm.because };
-  switch (confirm.because) {
-    case "not-what-was-shown":
-    case "nothing-shown":
-    case "written-before-shown":
-    case "refusing-emoji":
-      return { do: "ask", unseen: !attempt.hasSlots, because: confirm.because };
-    case "empty":
-    case "question":
-    case "other-words":
-      return attempt.hasSlots ? { do: "ask", unseen: false, because: "edited" } : { do: "listen", because: confirm.because };
-  }
-  return confirm.because satisfies never;
+  const { confirm, because } = decideConfirm(attempt);
+  if (confirm) return { do: "confirm", because };
+  if (attempt.hasSlots) return { do: "ask", unseen: false, because: "edited" };
+  return YES_WITHOUT_EFFECT.has(because) ? { do: "ask", unseen: true, because } : { do: "listen", because };
 }
+
+/** Meant as an answer to the question, but not to be taken for one. */
+const YES_WITHOUT_EFFECT: ReadonlySet<string> = new Set(["not-what-was-shown", "nothing-shown", "written-before-shown", "refusing-emoji"]);
 
 /**
  * Whether a message gives the current transfer up. To stop is always safe, but one 취소 ends one transfer: a button of an

@@ -51,6 +51,7 @@ test.each([
   ["send 50,000 won to John Smith next monday, memo: rent", { target: "John Smith", amount: "50,000 won", transfer_date: "next monday", memo: "rent" }],
   ["이체하고 싶어", {}],
   ["안녕", {}],
+  ["오늘 날씨 어때?", {}],
   ["네", {}],
 ] as const)("reads %j as %j", (text, expected) => {
   expect(raw(text)).toEqual(expected);

@@ -45,7 +45,7 @@ export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotCont
     }
   }
 
-  const values: RawSlots = { ...readSegment(notes.rest, { bareNames: stage === "INIT" }), ...readEdits(notes.rest), ...notes.values };
+  const values: RawSlots = isQuestionAboutADay(notes.rest) ? notes.values : { ...readSegment(notes.rest, { bareNames: stage === "INIT" }), ...readEdits(notes.rest), ...notes.values };
   const operations: SlotOperation[] = [
     ...notes.cleared.map((slot) => ({ op: "clear", slot }) as const),
     ...SLOT_NAMES.flatMap((slot) => (values[slot] === undefined ? [] : [{ op: "set", slot, value: values[slot] } as const])),
@@ -258,6 +258,13 @@ function readBareAnswer(line: string, slot: SlotName): string | undefined {
   if (slot !== "target") return answer;
   const name = answer.replace(/(?: ?님| ?씨)?(?:에게|한테|께|으로)?$/u, "").trim();
   return name === "" || name.split(" ").length > 3 ? undefined : name;
+}
+
+/** `오늘 날씨 어때?` names a day and changes none. */
+function isQuestionAboutADay(line: string): boolean {
+  if (!/[?？]/.test(line)) return false;
+  const { transfer_date: day, ...others } = readSegment(line, { bareNames: true });
+  return day !== undefined && Object.keys(others).length === 0;
 }
 
 function smallTalk(text: string, locale: Locale): string {

@@ -58,7 +58,10 @@ export async function startBank({ port = 0, accounts, file, faults: initial = []
 
   // The port first: who does not get it must not touch the file, which is another bank's.
   const url = await app.listen({ host: "127.0.0.1", port });
-  const ledger = new Ledger({ accounts, file });
+  const ledger = await openLedger({ accounts, file }).catch(async (error: unknown) => {
+    await app.close();
+    throw error;
+  });
   opened.resolve(ledger);
   let stopped: Promise<void> | undefined;
   return {
@@ -72,6 +75,10 @@ export async function startBank({ port = 0, accounts, file, faults: initial = []
       return (stopped ??= app.close().then(() => ledger.close()));
     },
   };
+}
+
+async function openLedger(options: ConstructorParameters<typeof Ledger>[0]): Promise<Ledger> {
+  return new Ledger(options);
 }
 
 const orderSchema = z.strictObject({

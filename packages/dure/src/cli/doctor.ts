@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { AnyService, LeafService } from "../engine/combine.ts";
 import type { Service } from "../engine/service.ts";
 import { checkServer } from "../durable/migrate.ts";
+import { systemClock, withTimeout } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { modelName, type Llm } from "../models/card.ts";
 import type { LlmRef } from "../models/model.ts";
@@ -136,8 +137,11 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
 
 async function isDure(host: string, port: number): Promise<boolean> {
   try {
-    const response = await fetch(`http://${host.includes(":") ? `[${host}]` : host}:${port}/healthz`, { signal: AbortSignal.timeout(2_000) });
-    return response.ok && "version" in ((await response.json()) as object);
+    const address = `http://${host.includes(":") ? `[${host}]` : host}:${port}/healthz`;
+    return await withTimeout(systemClock, 2_000, () => new Error("no answer within 2 s"), async (signal) => {
+      const response = await fetch(address, { signal });
+      return response.ok && "version" in ((await response.json()) as object);
+    });
   } catch {
     return false;
   }

@@ -3,6 +3,7 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { systemClock } from "../kernel/clock.ts";
+import { codeOf } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Database } from "./database.ts";
 import { EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
@@ -62,7 +63,7 @@ async function createDatabase(template = "template1"): Promise<{ url: string; dr
   await administer(serverUrl, `create database ${name} template ${template} strategy wal_log`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => administer(serverUrl, `drop database if exists ${name} with (force)`) };
+  return { url: url.href, drop: () => drop(serverUrl, name) };
 }
 
 let template: Promise<string> | undefined;
@@ -101,6 +102,22 @@ function startShared(): Promise<EmbeddedPostgres> {
   const home = join(tmpdir(), `dure-test-pg-${userInfo().uid}`);
   return EmbeddedPostgres.start({ home, logger: silentLogger, durable: false });
 }
+
+/** A worker of autovacuum may be looking at the database; it belongs to the superuser, so we wait until it has left. */
+async function drop(serverUrl: string, name: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await administer(serverUrl, `drop database if exists ${name} with (force)`);
+    } catch (error) {
+      if (codeOf(error) !== INSUFFICIENT_PRIVILEGE || tries >= DROP_TRIES) throw error;
+      await systemClock.sleep(DROP_PAUSE_MS);
+    }
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";
+const DROP_TRIES = 100;
+const DROP_PAUSE_MS = 100;
 
 async function administer(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });

@@ -170,6 +170,9 @@ const REFUSALS = {
     new DureError("SESSION_QUEUE_FULL", `Too many messages wait in the session ${session}.`, { class: "limit", hint: "Wait for some answers first." }),
 } as const satisfies Record<string, (session: string) => DureError>;
 
+/** Tells every process that a turn waits for somebody to take it. */
+export const UNATTENDED_TOPIC = "unattended";
+
 const RETRY_FIRST_MS = 25;
 const RETRY_MOST_MS = 500;
 
@@ -208,13 +211,16 @@ export class TurnStore {
     }
   }
 
-  /** Turns that run and that nobody works on: released ones, and own ones that this process does not know. At most `limit`. */
+  /**
+   * Turns that run and that nobody works on: released ones, and own ones that this process does not know (later with each
+   * life, so that a turn that cannot be ended is not tried without pause). At most `limit`.
+   */
   async unattended(known: readonly string[], limit: number): Promise<readonly string[]> {
     const rows = await this.#database.query<{ id: string }>(
       {
         name: "unattended_turns",
         text: `select id from dure.turns where status = 'running' and (holder is null
-          or (holder = $1 and held_at < clock_timestamp() - interval '1 second' and not (id = any($2)))) order by held_at limit $3`,
+          or (holder = $1 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second' and not (id = any($2)))) order by held_at limit $3`,
       },
       [this.#holder, known, limit],
     );
@@ -283,7 +289,7 @@ export class TurnStore {
   /** Gives up the turns of a dead process: its later writes are refused, anybody may claim them. */
   async release(holder: string): Promise<number> {
     const [row] = await this.#database.query<{ value: number }>({ name: "release_turns", text: "select dure.release_turns($1) as value" }, [holder]);
-    this.#notifications.publish("turns");
+    this.#notifications.publish(UNATTENDED_TOPIC);
     return row?.value ?? 0;
   }
 

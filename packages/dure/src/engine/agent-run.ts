@@ -28,6 +28,7 @@ export interface AgentRunEnvironment {
   /** Aborts on a stop and when the turn is lost. */
   readonly signal: AbortSignal;
   readonly defaultLlm: Llm;
+  readonly everyLlm: Llm | undefined;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
   /** Throws `BUDGET_EXCEEDED`; called before each model call. */
   reserve(agent: Agent, request: ModelRequest, model: ModelCall, place: string): Promise<void>;
@@ -40,10 +41,10 @@ export interface AgentRunEnvironment {
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
 }
 
-/** What is recorded for an agent that ended. */
+/** What is recorded for an agent that ended: enough to make its outcome and its last events again. */
 type AgentRecord =
-  | { readonly outcome: AgentOutcome; readonly trace: TraceAgent; readonly events: readonly TurnEvent[] }
-  | { readonly error: StoredError; readonly trace: TraceAgent; readonly events: readonly TurnEvent[] };
+  | { readonly trace: TraceAgent; readonly result: AgentResult; /** Where it is not the result's message. */ readonly text?: string }
+  | { readonly trace: TraceAgent; readonly error: StoredError };
 
 interface StoredError {
   readonly code: string;
@@ -109,45 +110,48 @@ export class AgentRun {
       if (signal.aborted || isControl(error)) throw error;
       failure = error;
     }
-    const elapsedMs = Math.round(clock.monotonic() - startedAt);
     const trace: TraceAgent = {
       agent: this.#key,
-      elapsedMs,
+      elapsedMs: Math.round(clock.monotonic() - startedAt),
       success: outcome !== undefined,
       retries: this.#retries,
       error: outcome ? null : (codeOf(failure) ?? "INTERNAL"),
       tokensIn: this.#tokensIn,
       tokensOut: this.#tokensOut,
     };
+    const record: AgentRecord = outcome ? { trace, ...compact(outcome) } : { trace, error: storedError(failure) };
+    journal.record(this.#path, name, record);
+    this.#environment.noteAgent(trace);
+    for (const event of this.#endEvents(trace, outcome)) this.#emit(event);
+    if (outcome) return outcome;
+    throw failure;
+  }
+
+  /** The recorded end; its events are sent now if they were never stored. */
+  #fromPast(record: AgentRecord, stored: readonly TurnEvent[]): AgentOutcome {
+    const types = new Set(stored.map((event) => event.type));
+    const outcome = "error" in record ? undefined : outcomeOf(record.result, record.text);
+    for (const event of this.#endEvents(record.trace, outcome)) if (!types.has(event.type)) this.#emit(event);
+    this.#environment.noteAgent(record.trace);
+    if (outcome) return outcome;
+    throw revive((record as { error: StoredError }).error);
+  }
+
+  #endEvents(trace: TraceAgent, outcome: AgentOutcome | undefined): readonly TurnEvent[] {
     const done: TurnEvent = {
       type: "AGENT_DONE",
       data: {
         agent: this.#key,
         label: this.#label,
-        success: outcome !== undefined,
-        ...(outcome && { result: outcome.result }),
-        ...(!outcome && { error: codeOf(failure) ?? "INTERNAL" }),
-        retryCount: this.#retries,
-        elapsedMs,
+        success: trace.success,
+        // A chat agent's result is its text, which LLM_DONE has said.
+        ...(outcome && this.#agent.kind !== "chat" && { result: outcome.result }),
+        ...(trace.error !== null && { error: trace.error }),
+        retryCount: trace.retries,
+        elapsedMs: trace.elapsedMs,
       },
     };
-    const said: TurnEvent[] = outcome && this.#shown ? [{ type: "LLM_DONE", data: llmDone(outcome) }] : [];
-    const events = [...said, done];
-    const record: AgentRecord = outcome ? { outcome, trace, events } : { error: storedError(failure), trace, events };
-    journal.record(this.#path, name, record);
-    this.#environment.noteAgent(trace);
-    for (const event of events) this.#emit(event);
-    if (outcome) return outcome;
-    throw failure;
-  }
-
-  /** The recorded end; events that were recorded but never stored are sent now. */
-  #fromPast(record: AgentRecord, stored: readonly TurnEvent[]): AgentOutcome {
-    const types = new Set(stored.map((event) => event.type));
-    for (const event of record.events) if (!types.has(event.type)) this.#emit(event);
-    this.#environment.noteAgent(record.trace);
-    if ("outcome" in record) return record.outcome;
-    throw revive(record.error);
+    return outcome && this.#shown ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
   }
 
   async #work(): Promise<AgentOutcome> {
@@ -215,7 +219,7 @@ export class AgentRun {
     const { journal, clock, signal, defaultLlm } = this.#environment;
     const agent = this.#agent;
     let complaint: string | undefined;
-    const plan = { llm: agent.card.llm ?? defaultLlm, policy: agent.card.policy };
+    const plan = { llm: chooseLlm(agent.card.llm, defaultLlm, this.#environment.everyLlm), policy: agent.card.policy };
     const { value } = await runAttempts(
       plan,
       async (attempt) => {
@@ -405,7 +409,8 @@ export class AgentRun {
     const value = await work(signal);
     signal.throwIfAborted();
     journal.record(path, `step:${name}`, value);
-    return value;
+    // The caller gets what a replay will give: JSON.
+    return (value === undefined ? null : JSON.parse(JSON.stringify(value))) as T;
   }
 
   #context(): AgentContext {
@@ -439,6 +444,16 @@ export class AgentRun {
   }
 }
 
+/**
+ * The model of an agent: the one for every agent, else its card's, else the team's. An offline model in a card is a stand-in:
+ * it gives way as soon as the team has a real one. Source: docs/spec/platform §2 (`DURE_MODEL`).
+ */
+export function chooseLlm(own: Llm | undefined, team: Llm, every: Llm | undefined): Llm {
+  if (every) return every;
+  if (!own || (own.provider === "offline" && team.provider !== "offline")) return team;
+  return own;
+}
+
 /** Passages that are used of a retriever's answer. Source: our choice; eight fit any context. */
 const PASSAGES_MOST = 8;
 
@@ -455,10 +470,18 @@ function llmDone(outcome: AgentOutcome): { message: string; action?: string } {
   return { ...extra, message: outcome.text } as { message: string; action?: string };
 }
 
-function outcomeOf(result: AgentResult): AgentOutcome {
+function outcomeOf(result: AgentResult, text = messageIn(result)): AgentOutcome {
+  return { text, data: "data" in result ? result.data : undefined, result };
+}
+
+function compact({ result, text }: AgentOutcome): { result: AgentResult; text?: string } {
+  return text === messageIn(result) ? { result } : { result, text };
+}
+
+function messageIn(result: AgentResult): string {
+  if (result.status === "need_info") return result.message;
   const data = "data" in result ? result.data : undefined;
-  const message = result.status === "need_info" ? result.message : isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
-  return { text: message, data, result };
+  return isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
 }
 
 function keepUnderscored(raw: unknown, parsed: unknown): unknown {

@@ -39,13 +39,15 @@ export interface BudgetFacts {
   readonly place: string;
 }
 
+type GatheredJournal = Pick<TurnJournal, "take" | "flushResults">;
+
 /** What may be spent. */
 export interface Budgets {
   /**
    * Reserves for one call, durably, together with what `journal` has gathered; `"unlimited"`: no limit applies, nothing
    * was written. `"stop"`: somebody asked for the turn's end, nothing is reserved. Throws `BUDGET_EXCEEDED`, and then no call may be made.
    */
-  reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: Pick<TurnJournal, "take">): Promise<"reserved" | "unlimited" | "stop">;
+  reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: GatheredJournal): Promise<"reserved" | "unlimited" | "stop">;
   /** The usage of these calls is stored: what they did not need is free again. */
   settled(turn: string, calls: readonly StoredModelCall[]): void;
   /** The turn's `DONE` is stored: what it had still reserved is settled by estimate. */
@@ -129,14 +131,14 @@ export class BudgetKeeper implements Budgets {
     return shares.map(({ key, scope, unit, most }) => ({ scope, unit, most, used: Number(pools.get(key)?.used ?? 0), lent: Number(pools.get(key)?.lent ?? 0) }));
   }
 
-  async reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: Pick<TurnJournal, "take">): Promise<"reserved" | "unlimited" | "stop"> {
+  async reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: GatheredJournal): Promise<"reserved" | "unlimited" | "stop"> {
     const day = this.#dayOf(this.#options.clock.now());
     const estimate = estimateOf(request, model, this.#options.priceOf({ provider: model.provider, model: model.model }));
     const { shares, bounds } = decideCharges(this.#options.limits, facts.agent, estimate, day);
     if (shares.length === 0 && bounds.length === 0) return "unlimited";
 
     for (;;) {
-      const taken = (await this.#isReserved(facts)) ? [] : await this.#take(facts, shares);
+      const taken = (await this.#isReserved(facts)) ? [] : await this.#take(facts, shares, journal);
       const answer = await this.#write(facts, { ...estimate, pools: shares.map((share) => share.key), bounds }, journal).catch((error: unknown) => {
         // A lost answer is only accepted from a process that is over; any other error wrote nothing.
         if (!this.#options.lease.aborted) giveUp(taken);
@@ -213,8 +215,19 @@ export class BudgetKeeper implements Budgets {
     return epoch > 1 && (await this.#store.isReserved(turn, place));
   }
 
+  /** Where there is no room, what the turn's finished calls did not use is settled first. */
+  async #take(facts: BudgetFacts, shares: readonly Share[], journal: GatheredJournal): Promise<readonly TakenShare[]> {
+    try {
+      return await this.#takeAll(facts, shares);
+    } catch (error) {
+      if (codeOf(error) !== "BUDGET_EXCEEDED" || !this.#open.has(facts.turn)) throw error;
+      await journal.flushResults();
+      return this.#takeAll(facts, shares);
+    }
+  }
+
   /** From every pool or from none. */
-  async #take(facts: BudgetFacts, shares: readonly Share[]): Promise<readonly TakenShare[]> {
+  async #takeAll(facts: BudgetFacts, shares: readonly Share[]): Promise<readonly TakenShare[]> {
     const taken: TakenShare[] = [];
     for (const share of shares) {
       let pool = this.#pools.get(share.key);
@@ -230,7 +243,7 @@ export class BudgetKeeper implements Budgets {
     return taken;
   }
 
-  async #write(facts: BudgetFacts, charge: { tokens: number; microUsd: number; pools: readonly string[]; bounds: readonly OwnBound[] }, journal: Pick<TurnJournal, "take">): Promise<ReserveAnswer> {
+  async #write(facts: BudgetFacts, charge: { tokens: number; microUsd: number; pools: readonly string[]; bounds: readonly OwnBound[] }, journal: GatheredJournal): Promise<ReserveAnswer> {
     const { turn, epoch, place, agent } = facts;
     const { tokens, microUsd, pools, bounds } = charge;
     const gathered = await journal.take();

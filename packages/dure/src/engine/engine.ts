@@ -7,7 +7,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
-import { TurnStore, type ClaimedTurn } from "../durable/turns.ts";
+import { TurnStore, UNATTENDED_TOPIC, type ClaimedTurn } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
 import type {
@@ -46,6 +46,8 @@ export interface EngineOptions {
   /** Aborts when this process may write no more (its lease is lost) or stops. */
   readonly lease: AbortSignal;
   readonly defaultLlm: Llm;
+  /** Goes before every card: `DURE_MODEL`. */
+  readonly everyLlm?: Llm | undefined;
   /** Absent: nothing is limited. */
   readonly budgets?: Budgets;
   /** Default `ko`. */
@@ -118,6 +120,7 @@ export class Engine implements Conversations {
       locale: options.locale ?? "ko",
       timeZone: options.timeZone ?? "Asia/Seoul",
       defaultLlm: options.defaultLlm,
+      everyLlm: options.everyLlm,
       limits: this.#limits,
       lease: options.lease,
       resolve: (llm) => models.resolve(llm),
@@ -145,10 +148,8 @@ export class Engine implements Conversations {
       clock.every(LOOK_EVERY_MS, () => void this.#look()),
       clock.every(ASK_EVERY_MS, () => void this.#ask()),
       notifications.subscribe("stops", () => void this.#ask()),
-      notifications.subscribe("turns", () => {
-        this.#wakeAll();
-        void this.#look();
-      }),
+      notifications.subscribe("turns", () => this.#wakeAll()),
+      notifications.subscribe(UNATTENDED_TOPIC, () => void this.#look()),
     );
     void this.#look();
   }

@@ -19,6 +19,8 @@ export interface TestEngine extends AsyncDisposable {
   readonly notifications: Notifications;
   /** Of its database, for a second engine. */
   readonly url: string;
+  /** The holder of its turns: what is released when it has died. */
+  readonly processId: string;
   /** Aborts the lease, as fencing does: nothing more is written. */
   fence(): void;
   /** Sends a message and reads to `DONE`. */
@@ -74,6 +76,7 @@ export async function startTestEngine(services: AnyService | readonly AnyService
     models,
     notifications,
     url: options.on?.url ?? owned!.url,
+    processId,
     fence: () => lease.abort(new Error("fenced by the test")),
     async say(message, { key, ...request } = {}) {
       const turn = engine.turn({ session: "s1", message, ...request }, key === undefined ? {} : { key });

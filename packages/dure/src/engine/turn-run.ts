@@ -34,6 +34,7 @@ export interface TurnRunEnvironment {
   readonly locale: string;
   readonly timeZone: string;
   readonly defaultLlm: Llm;
+  readonly everyLlm: Llm | undefined;
   readonly limits: { readonly maxFillTurns: number };
   /** Aborts when this process may write no more. */
   readonly lease: AbortSignal;
@@ -177,6 +178,10 @@ export class TurnRun implements TurnMachinery {
 
   async #toTheEnd(): Promise<string | null> {
     if (this.held.stop) this.stop();
+    if (this.held.epoch > EPOCHS_MOST) {
+      const error = new DureError("TURN_POISONED", `The turn ${this.held.turn} was begun ${LIVES_MOST} times and never reached its end.`, { hint: "Look into the log for what ended its processes." });
+      return this.#finishTrouble(error);
+    }
     let payload: DonePayload;
     try {
       payload = await this.#untilStopped(this.#handle());
@@ -393,6 +398,7 @@ export class TurnRun implements TurnMachinery {
         state: () => this.#state?.snapshot() ?? {},
         signal: this.#signal,
         defaultLlm: environment.defaultLlm,
+        everyLlm: environment.everyLlm,
         resolve: (llm) => environment.resolve(llm),
         reserve: (reserving, request, model, place) => this.#reserve(reserving, request, model, place),
         callBegins: () => this.#callBegins(),
@@ -568,8 +574,9 @@ export class TurnRun implements TurnMachinery {
     const named = [...this.#completed, ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : [])];
     const completed = named.length === 0 && terminal ? [terminal] : named;
     const done = this.#doneOf(payload, hooks, state ?? {});
-    const doneSeq = this.journal.nextSeq();
+    // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
     const taken = await this.journal.take();
+    const doneSeq = this.journal.nextSeq();
     const finished: FinishedTurn = {
       turn: held.turn,
       session: held.session,
@@ -758,6 +765,11 @@ export class TurnRun implements TurnMachinery {
   }
 }
 
+/** Lives of one turn. A turn that takes its process with it each time must not do so for ever. Source: our choice. */
+const LIVES_MOST = 10;
+/** Release and claim raise the epoch by one each. */
+const EPOCHS_MOST = 2 * LIVES_MOST;
+
 /** The hook type under which `afterTurn` is delivered. */
 export const AFTER_TURN = "@after-turn";
 
@@ -774,7 +786,7 @@ function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: str
     timeZone: held.time_zone ?? environment.timeZone,
     author: held.author,
     sawPrevious: held.messages.every((message) => !message.queued),
-    acceptedAt: held.messages[0]?.at ?? held.accepted_at,
+    acceptedAt: Math.floor(held.messages[0]?.at ?? held.accepted_at),
     escalation: input.escalation,
   };
 }

@@ -3,6 +3,7 @@ import { newId } from "../kernel/ids.ts";
 import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
+import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 
 /** A recorded request for a decision: one object for the whole product. */
 export interface Escalation {
@@ -96,7 +97,7 @@ export class Inbox {
     if (answer.outcome !== "closed") {
       throw new DureError("ESCALATION_CLOSED", `The escalation ${id} is ${answer.outcome} already.`, { class: "conflict", hint: "Nothing was changed; look at its answer." });
     }
-    this.#notifications.publish("turns");
+    this.#notifications.publish(UNATTENDED_TOPIC);
     this.#notifications.publish("events");
     return { turn: answer.turn ?? null };
   }

@@ -85,10 +85,22 @@ export function resolveLimits(team: TeamValues, environment: Environment): Resol
   return [...settings, modelSetting(team, environment), ...budgetSettings(team), ...secretSettings(environment)];
 }
 
-/** The model of the team: `DURE_MODEL`, else the configuration's, else `offline`. */
+/** Used when a key is set and nobody names a model. Source: our choice; `DURE_MODEL` or the configuration name another. */
+const MODEL_OF_KEY = { anthropicApiKey: "anthropic:claude-sonnet-4-5", openaiApiKey: "openai:gpt-4.1-mini" } as const;
+
+/** The model of the team: `DURE_MODEL`, else the configuration's, else that of the key that is set, else `offline`. */
 export function modelOf(config: TeamConfig, environment: Environment): Llm {
   if (environment.model !== undefined) return { ...parseModelName(environment.model), fallbacks: [] };
-  return config.model ?? { ...parseModelName("offline"), fallbacks: [] };
+  if (config.model) return config.model;
+  const key = (Object.keys(MODEL_OF_KEY) as (keyof typeof MODEL_OF_KEY)[]).find((name) => environment[name] !== undefined);
+  return { ...parseModelName(key === undefined ? "offline" : MODEL_OF_KEY[key]), fallbacks: [] };
+}
+
+/** The model for every agent, whatever its card says: `DURE_MODEL` with a real provider. */
+export function everyModelOf(environment: Environment): Llm | undefined {
+  if (environment.model === undefined) return undefined;
+  const llm = parseModelName(environment.model);
+  return llm.provider === "offline" ? undefined : { ...llm, fallbacks: [] };
 }
 
 /** Prices that go before the built-in ones: the configuration speaks of USD per million tokens, the table of micro-USD. */

@@ -17,15 +17,17 @@ import { applicationName, ProcessLease } from "../durable/processes.ts";
 import { DEFAULT_RULES, Retention, type RetentionRule } from "../durable/retention.ts";
 import { Takeover } from "../durable/takeover.ts";
 import type { AnyService } from "../engine/combine.ts";
+import type { MemoryOptions } from "../engine/memory.ts";
 import { Engine } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/hooks.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
 import { createServer, startServer } from "../server/server.ts";
 import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
+import { agentServices } from "./agents.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
-import { modelOf, pricesOf, settingsOf, type Settings } from "./limits.ts";
+import { everyModelOf, modelOf, pricesOf, settingsOf, type Settings } from "./limits.ts";
 import { teamMetrics } from "./metrics.ts";
 import { DURE_VERSION } from "./version.ts";
 
@@ -85,7 +87,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const retention = new Retention({ database, leases: new Leases(shared), logger, clock, rules: retentionRules(settings) });
   const inbox = new Inbox({ database, notifications });
   const models = new Models({ clock, logger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] });
-  const services = Object.values(team.services).map((service) => withSettings(service, settings));
+  const services = [...Object.values(team.services), ...(await agentServices(team))].map((service) => withSettings(service, settings, environment));
   const engine = new Engine({
     services,
     database,
@@ -96,12 +98,15 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     processId,
     lease: lease.signal,
     defaultLlm: modelOf(team.config, environment),
+    everyLlm: everyModelOf(environment),
     locale: settings.locale,
     timeZone: settings.timeZone,
     devMode: settings.devMode,
     limits: { sessionQueue: settings.sessionQueue, messageBytes: settings.messageBytes, maxFillTurns: settings.maxFillTurns },
   });
   outbox.handle("hook", new HookDelivery({ services, logger, lease: lease.signal }).handler);
+  await events.start();
+  defer("the event log", () => events.stop());
   takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));
 
   engine.start();
@@ -165,18 +170,20 @@ async function openTarget(
   return { connection: embedded.connection };
 }
 
-/** The team's settings stand behind what a service says itself. */
-function withSettings(service: AnyService, settings: Settings): AnyService {
+/** The environment goes before what a service says itself; the team's configuration stands behind it. */
+function withSettings(service: AnyService, settings: Settings, environment: Environment): AnyService {
   if (service.kind !== "service") return service;
-  const { summarizeThreshold, keepRecentTurns, maxRawTurns, enableSummary, summaryModel, summaryPrompt } = settings;
-  const memory = {
-    summarizeThreshold,
-    keepRecentTurns,
-    maxRawTurns,
-    enableSummary,
+  const own: MemoryOptions = service.memory ?? {};
+  const { memorySummaryModel } = environment;
+  const summaryModel = memorySummaryModel ?? own.summaryModel ?? settings.summaryModel;
+  const summaryPrompt = own.summaryPrompt ?? settings.summaryPrompt;
+  const memory: MemoryOptions = {
+    summarizeThreshold: environment.memorySummarizeThreshold ?? own.summarizeThreshold ?? settings.summarizeThreshold,
+    keepRecentTurns: environment.memoryKeepRecentTurns ?? own.keepRecentTurns ?? settings.keepRecentTurns,
+    maxRawTurns: environment.memoryMaxRawTurns ?? own.maxRawTurns ?? settings.maxRawTurns,
+    enableSummary: environment.memoryEnableSummary ?? own.enableSummary ?? settings.enableSummary,
     ...(summaryModel !== undefined && { summaryModel }),
     ...(summaryPrompt !== undefined && { summaryPrompt }),
-    ...service.memory,
   };
   return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
 }

@@ -40,17 +40,27 @@ const EARLY: readonly Point[] = [
 const EFFECT: readonly Point[] = [
   { name: "before the intent is written", come: (world) => before(world, "effect_intent") },
   { name: "intent written", come: (world) => after(world, "effect_intent") },
-  { name: "bank called, not booked yet", come: async (world) => {
-    world.bank.addFaults({ kind: "delay", when: "before", ms: 1_000 });
-    await world.until("the bank was not called", () => world.bank.faults().every(({ kind }) => kind !== "delay"));
-  } },
-  { name: "booked, not answered", come: async (world, session) => {
-    world.bank.addFaults({ kind: "delay", when: "after", ms: 1_500 });
-    await world.until("the bank has not booked", () => world.bookingsOf(session) > 0);
-  } },
-  { name: "before the result is written", come: (world) => before(world, "effect_settle") },
-  { name: "result written", come: (world) => after(world, "effect_settle") },
+  {
+    name: "bank called, not booked yet",
+    async come(world) {
+      const delays = (): number => world.bank.faults().filter((fault) => fault.kind === "delay" && fault.when === "before").length;
+      if (delays() === 0) world.bank.addFaults({ kind: "delay", when: "before", ms: 700 });
+      await world.until("the bank was not called", () => delays() === 0);
+    },
+  },
+  {
+    name: "booked, not answered",
+    async come(world, session) {
+      world.bank.addFaults({ kind: "delay", when: "after", ms: 1_500 });
+      await world.until("the bank has not booked", () => world.bookingsOf(session) > 0);
+    },
+  },
+  { name: "before the result is written", come: (world) => before(world, "effect_settle", "done") },
+  { name: "result written", come: (world) => after(world, "effect_settle", "done") },
 ];
+
+/** A bank that gave no answer. */
+const DOUBT: readonly Point[] = [...EFFECT, { name: "doubt written", come: (world) => after(world, "effect_settle", "unknown") }];
 
 const LATE: readonly Point[] = [
   { name: "before model call 3 answers", come: (world) => world.provider.hold("receipt", "before"), again: ["receipt"] },
@@ -63,10 +73,10 @@ const LATE: readonly Point[] = [
 
 /** Injected delays are shorter than the tool's `settle` of 2 s. */
 const BANKS: readonly { readonly name: string; readonly faults: readonly FaultInput[]; readonly points: readonly Point[] }[] = [
-  { name: "a good bank", faults: [], points: [...EARLY, ...EFFECT, ...LATE] },
+  { name: "is good", faults: [], points: [...EARLY, ...EFFECT, ...LATE] },
   { name: "ignores keys", faults: [{ kind: "ignore_keys", times: "always" }], points: EFFECT },
-  { name: "books 1.2 s late, ignores keys", faults: [{ kind: "ignore_keys", times: "always" }, { kind: "delay", when: "before", ms: 1_200 }], points: EFFECT },
-  { name: "cuts after booking, ignores keys", faults: [{ kind: "ignore_keys", times: "always" }, { kind: "cut", when: "after" }], points: EFFECT },
+  { name: "books 1.2 s late, ignores keys", faults: [{ kind: "ignore_keys", times: "always" }, { kind: "delay", when: "before", ms: 1_200 }], points: DOUBT },
+  { name: "cuts after booking, ignores keys", faults: [{ kind: "ignore_keys", times: "always" }, { kind: "cut", when: "after" }], points: DOUBT },
 ];
 
 const rows: Record<string, string | number>[] = [];

@@ -84,7 +84,7 @@ export class ModelProvider implements AsyncDisposable {
     for (const [index, piece] of pieces.entries()) {
       response.write(chunk({ choices: [{ index: 0, delta: { role: "assistant", content: piece }, finish_reason: null }] }));
       // Slow enough that the text is stored in more than one chunk (100 ms each).
-      if (agent === "receipt") await systemClock.sleep(30);
+      if (agent === "receipt") await systemClock.sleep(15);
       if (hold && index + 1 >= pieces.length / 2) return this.#until(hold.reached, response);
     }
     response.write(chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }));

@@ -22,6 +22,7 @@ export class TurnReader {
   refusal: string | undefined;
   readonly done: Promise<Record<string, unknown>>;
   readonly #leave = new AbortController();
+  #cut = new AbortController();
 
   /** @param url asked before every connection: the server may have come back elsewhere. */
   constructor(message: Message, url: () => Promise<string>) {
@@ -33,12 +34,18 @@ export class TurnReader {
     this.#leave.abort(new Error("the reader left"));
   }
 
+  /** Gives up the connection that stands and comes back, as a person does before a server that says nothing. */
+  reconnect(): void {
+    this.#cut.abort(new Error("the reader reconnects"));
+  }
+
   async #follow(message: Message, url: () => Promise<string>): Promise<Record<string, unknown>> {
     const { signal } = this.#leave;
     for (;;) {
       signal.throwIfAborted();
+      this.#cut = new AbortController();
       try {
-        const response = await this.#connect(message, await url());
+        const response = await this.#connect(message, await url(), AbortSignal.any([signal, this.#cut.signal]));
         this.connections += 1;
         if (response.status === 503) throw new Error("not now");
         if (response.status === 204 || !response.ok) {
@@ -56,8 +63,7 @@ export class TurnReader {
     throw new Error(`the server refused: ${this.refusal}`);
   }
 
-  #connect({ session, text, key }: Message, base: string): Promise<Response> {
-    const { signal } = this.#leave;
+  #connect({ session, text, key }: Message, base: string, signal: AbortSignal): Promise<Response> {
     if (this.turnId === undefined) {
       const headers = { "content-type": "application/json", "idempotency-key": key };
       return fetch(`${base}/v1/agent/chat/stream`, { method: "POST", headers, body: JSON.stringify({ session_id: session, message: text }), signal });

@@ -6,7 +6,7 @@ import { BankError, bankClient } from "../../../../../examples/transfer/bank/cli
 export type Variant = "plain" | "one-more" | "one-less" | "exchanged" | "next-version";
 
 /** How long a call of the bank may take, and how long its request may still travel after that. Source of the latter: docs/spec/conversation §4. */
-export const BANK_TIMEOUT_MS = 2_000;
+export const BANK_TIMEOUT_MS = 1_000;
 export const SETTLE_MS = 2_000;
 
 /**

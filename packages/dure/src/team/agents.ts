@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { problemsError, readYaml } from "../engine/load-service-document.ts";
+import { chatAgent } from "../engine/agent.ts";
+import { defineService, flow, type Service } from "../engine/service.ts";
+import { NotSentError, tool, type AnyTool } from "../engine/tool.ts";
+import { DureError } from "../kernel/errors.ts";
+import { isObject } from "../kernel/json.ts";
+import type { CardInput } from "../models/card.ts";
+import { closest } from "../models/spelling.ts";
+import type { LoadedTeam } from "./config.ts";
+
+/** Characters of one persona file. Source: our choice; a persona is read with every call. */
+const PERSONA_MOST = 20_000;
+
+/** Files of an agent's folder that become its prompt, in this order. Source: docs/spec/platform §2. */
+const PERSONA_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
+
+const AGENT_KEYS = ["displayName", "card"] as const;
+
+/**
+ * The agents of a team that answer for themselves: each is a chat with its persona from `agents/<id>/`, under its own name
+ * as a service. An agent with `service` answers through that one and needs none here.
+ */
+export async function agentServices(team: LoadedTeam): Promise<readonly Service[]> {
+  const agents = Object.entries(team.config.agents ?? {}).filter(([, agent]) => agent.service === undefined);
+  return Promise.all(agents.map(([id, agent]) => agentService(path.join(team.folder, "agents", id), id, agent)));
+}
+
+async function agentService(folder: string, id: string, agent: { displayName?: string | undefined; card?: object | undefined }): Promise<Service> {
+  const own = await readAgentFile(folder);
+  const persona = await readPersona(folder);
+  const title = agent.displayName ?? own.displayName ?? id;
+  const helper = chatAgent({
+    name: id,
+    prompt: [`You are ${title}.`, ...persona].join("\n\n"),
+    card: { ...own.card, ...agent.card } as CardInput,
+    tools: { remember: memoryTool(folder) },
+  });
+  return defineService({
+    name: id,
+    title,
+    agents: { [id]: helper },
+    flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(id, turn.locale === "en" ? "Writing" : "답변 작성 중")).text })) },
+  });
+}
+
+/** `agent.yaml`: what the team's configuration may say about an agent too; the configuration goes first. */
+async function readAgentFile(folder: string): Promise<{ displayName?: string; card?: object }> {
+  const file = path.join(folder, "agent.yaml");
+  if (!existsSync(file)) return {};
+  const { document, problems } = readYaml(file, await readFile(file, "utf8"));
+  if (problems.length > 0) throw problemsError("AGENT_INVALID", file, problems);
+  const { value } = document;
+  if (!isObject(value)) throw new DureError("AGENT_INVALID", `${file} is no mapping.`, { class: "input", hint: "Write displayName: … and card: …" });
+  const given = Object.fromEntries(Object.entries(value).map(([key, member]) => [key === "display_name" ? "displayName" : key, member]));
+  for (const key of Object.keys(given)) {
+    if ((AGENT_KEYS as readonly string[]).includes(key)) continue;
+    const meant = closest(key, AGENT_KEYS);
+    throw new DureError("AGENT_INVALID", `${file}: the key "${key}" is not known.`, { class: "input", hint: meant ? `Did you mean ${meant}?` : `Keys are: ${AGENT_KEYS.join(", ")}.` });
+  }
+  return given as { displayName?: string; card?: object };
+}
+
+async function readPersona(folder: string): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (const name of PERSONA_FILES) {
+    const file = path.join(folder, name);
+    if (!existsSync(file)) continue;
+    const text = (await readFile(file, "utf8")).trim();
+    if (text.length > PERSONA_MOST) {
+      throw new DureError("PERSONA_TOO_LONG", `${file} has ${text.length} characters; ${PERSONA_MOST} are allowed.`, { class: "input", hint: "It is read with every model call; keep what matters." });
+    }
+    if (text !== "") texts.push(text);
+  }
+  return texts;
+}
+
+/** Lets an agent propose a line for its MEMORY.md; a person decides. The file is replaced as a whole, so a crash leaves the old or the new one. */
+function memoryTool(folder: string): AnyTool {
+  const file = path.join(folder, "MEMORY.md");
+  const read = async (): Promise<string> => (existsSync(file) ? readFile(file, "utf8") : "");
+  const lineOf = (text: string): string => `- ${text.trim().replaceAll(/\s+/g, " ")}`;
+  return tool({
+    description: "Proposes one sentence to keep for good in your MEMORY.md. A person decides about it.",
+    inputSchema: z.object({ text: z.string().min(3).max(500) }),
+    effect: "once",
+    approval: { question: ({ text }) => `MEMORY.md: ${lineOf(text)}` },
+    execute: async ({ text }) => {
+      if (!existsSync(folder)) throw new NotSentError("AGENT_FOLDER_MISSING", `There is no folder ${folder}.`);
+      const before = await read();
+      if (before.split("\n").includes(lineOf(text))) return { kept: true };
+      const draft = `${file}.new`;
+      await writeFile(draft, `${before.trimEnd()}\n${lineOf(text)}\n`.trimStart());
+      await rename(draft, file);
+      return { kept: true };
+    },
+    probe: async ({ input }) => ((await read()).split("\n").includes(lineOf((input as { text: string }).text)) ? "happened" : "not_happened"),
+    settle: 0,
+  });
+}

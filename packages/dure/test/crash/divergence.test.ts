@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { expectWholeStream } from "./checks.ts";
+import { within } from "./server-process.ts";
+import { printTable } from "./table.ts";
+import type { Variant } from "./team/service.ts";
+import { World } from "./world.ts";
+
+const rows: Record<string, string | number>[] = [];
+let world: World;
+
+beforeAll(async () => {
+  world = await World.start();
+}, 120_000);
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  printTable("Killed in mid-turn, started again with another handler", rows);
+}, 120_000);
+
+test.each<[Variant, string]>([
+  ["one-more", "one step more"],
+  ["one-less", "one step less"],
+  ["exchanged", "two steps exchanged"],
+  ["next-version", "a raised version"],
+])("a handler with %s (%s) ends the turn as TURN_DIVERGED and loses nothing", { timeout: 180_000 }, async (variant, what) => {
+  world.provider.reset();
+  const session = world.newSession();
+  const killed = world.serve();
+  let url = killed.url;
+  const held = world.provider.hold("receipt", "before");
+  const reader = world.send(session, "홍길동에게 5만원 바로 보내줘", () => url);
+  await within(held, "the receipt was not asked for", () => killed.log);
+  await killed.kill();
+
+  await using next = world.serve(variant);
+  url = next.url;
+  const done = await within(reader.done, "the turn did not end", () => next.log);
+  const after = world.send(session, "안녕", () => url);
+  const greeting = await within(after.done, "the session did not go on", () => next.log);
+
+  expect(done).toMatchObject({ error: { code: "TURN_DIVERGED" }, next_action: "ASK", state_snapshot: { stage: "INIT" } });
+  expect(world.bookingsOf(session)).toBe(1);
+  expect(world.provider.counts).toEqual({ intent: 2, slots: 1, receipt: 1, talk: 1 }); // the second intent is that of the next message
+  expect(await effectsNamedIn(reader.turnId!)).toEqual([{ status: "done", result: { transactionId: expect.any(String) as string } }]);
+  expect(await world.database.query({ text: "select status from dure.effects where session_id = $1" }, [session])).toEqual([{ status: "done" }]);
+  expect(greeting).toMatchObject({ message: "안녕하세요." });
+  const events = await expectWholeStream(world, reader);
+  rows.push({ handler: what, "ended with": String((done["error"] as { code: string }).code), bookings: world.bookingsOf(session), "events read": events, "next message": "answered" });
+});
+
+/** Outcomes of the effects that the open escalation about a turn names. */
+async function effectsNamedIn(turn: string): Promise<unknown[]> {
+  const [row] = await world.database.query<{ context: { effects: { place: string; outcome: unknown }[] } }>(
+    { text: "select context from dure.escalations where turn_id = $1 and type = 'turn_diverged' and status = 'open'" },
+    [turn],
+  );
+  return row!.context.effects.filter(({ place }) => place.endsWith("call:transfer")).map(({ outcome }) => outcome);
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { expectTransferred, expectWholeStream } from "./checks.ts";
+import { within } from "./server-process.ts";
+import { printTable } from "./table.ts";
+import { World } from "./world.ts";
+
+/** How long the process stands still, milliseconds; others take it for dead after 6 s. */
+const FROZEN_MS = 15_000;
+
+const rows: Record<string, string | number>[] = [];
+let world: World;
+
+beforeAll(async () => {
+  world = await World.start();
+}, 120_000);
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]();
+  printTable("Frozen with SIGSTOP for 15 s, taken over, thawed", rows);
+}, 120_000);
+
+test.each([
+  {
+    at: "the bank was called, not booked yet",
+    async come() {
+      world.bank.addFaults({ kind: "delay", when: "before", ms: 1_500 });
+      await world.until("the bank was not called", () => world.bank.faults().every(({ kind }) => kind !== "delay"));
+      return () => {};
+    },
+  },
+  {
+    // When it thaws, the answer that allows the call lies in its socket, older than the takeover.
+    at: "the intent is written, the bank not called yet",
+    async come() {
+      const stop = world.proxy.stop("after", ({ name }) => name === "effect_intent");
+      await stop.reached;
+      return () => stop.release();
+    },
+  },
+])("a process that freezes when $at steps down when it thaws, and another one has ended its turn", { timeout: 240_000 }, async ({ at, come }) => {
+  await fetch(`${world.bank.url}/faults`, { method: "DELETE" });
+  world.bank.addFaults({ kind: "ignore_keys", times: "always" });
+  world.provider.reset();
+  world.hooks.reset();
+  const session = world.newSession();
+  await using frozen = world.serve();
+  await using other = world.serve();
+  await Promise.all([frozen.url, other.url]);
+  let url = frozen.url;
+
+  const point = come();
+  const reader = world.send(session, "홍길동에게 5만원 바로 보내줘", () => url);
+  const goOn = await within(point, `"${at}" was not reached`, () => frozen.log);
+  frozen.signal("SIGSTOP");
+  const thawAt = systemClock.monotonic() + FROZEN_MS;
+  goOn();
+  url = other.url;
+  reader.reconnect();
+  const done = await within(reader.done, "the other process did not end the turn", () => other.log);
+  const stored = await world.storedEvents(reader.turnId!);
+  await systemClock.sleep(Math.max(0, thawAt - systemClock.monotonic()));
+  frozen.signal("SIGCONT");
+  const code = await frozen.exit;
+
+  expect(code).toBe(75);
+  await expectTransferred(world, session, reader.turnId!, done);
+  expect(await world.storedEvents(reader.turnId!)).toEqual(stored);
+  const events = await expectWholeStream(world, reader);
+  expect(world.provider.counts).toEqual({ intent: 1, slots: 1, receipt: 1 });
+  rows.push({ "frozen when": at, bookings: world.bookingsOf(session), "events read": events, "exit code": code ?? "-", hooks: world.hooks.deliveries.length });
+});
