@@ -77,10 +77,14 @@ export class OnceRunner {
 
   async run(call: OnceCall, { signal }: { signal: AbortSignal }): Promise<EffectOutcome<unknown> | { status: "stopped" } | { status: "approval_used" }> {
     const { key, name, input, approval } = call;
+    const askedAt = this.#clock.monotonic();
     const intent = await this.#ledger.intent({ key, tool: name, input, ...(approval !== undefined && { approval }) });
     if (intent.outcome === "stop") return { status: "stopped" };
     if (intent.outcome === "approval_used") return { status: "approval_used" };
-    if (intent.outcome === "new") return this.#send(call, 1, signal);
+    if (intent.outcome === "new") {
+      await this.#freshen(call, askedAt, signal);
+      return this.#send(call, 1, signal);
+    }
 
     if (canonicalJson(intent.input) !== canonicalJson(JSON.parse(JSON.stringify(input ?? null)))) {
       throw new DureError("EFFECT_KEY_REUSED", `${name} was asked for under the key ${key} with other arguments.`, {
@@ -91,6 +95,26 @@ export class OnceRunner {
     if (intent.status === "done") return { status: "done", result: intent.result };
     if (intent.status === "failed") return { status: "failed", error: failureOf(intent.error) };
     return this.#recover(call, intent.attempts, this.#clock.monotonic() - intent.sent_ago_ms, signal);
+  }
+
+  /** Records that one more call is about to leave. */
+  async #recordAgain(call: OnceCall, signal: AbortSignal): Promise<void> {
+    const askedAt = this.#clock.monotonic();
+    await this.#ledger.settle(call.key, "intent", {});
+    await this.#freshen(call, askedAt, signal);
+  }
+
+  /**
+   * A record whose answer took long allows nothing: while this process stood still or could not reach the database, another may
+   * have taken the turn over, and its rule counts from the time of the record. So it is made again, under the turn's epoch.
+   */
+  async #freshen(call: OnceCall, askedAt: number, signal: AbortSignal): Promise<void> {
+    const fresh = Math.min(Math.max(call.tool.settleMs / 2, FRESH_LEAST_MS), FRESH_MOST_MS);
+    while (this.#clock.monotonic() - askedAt > fresh) {
+      signal.throwIfAborted();
+      askedAt = this.#clock.monotonic();
+      await this.#ledger.settle(call.key, "intent", {});
+    }
   }
 
   async #send(call: OnceCall, attempt: number, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
@@ -125,7 +149,7 @@ export class OnceRunner {
     if (tool.recover === "ask") throw new EffectUnknownError(name, key, input, "the tool's rule is to ask");
     if (tool.recover === "replay") {
       if (attempts >= REPLAYS_MOST) throw new EffectUnknownError(name, key, input, `${attempts} calls gave no answer`);
-      await this.#ledger.settle(key, "intent", {});
+      await this.#recordAgain(call, signal);
       return this.#send(call, attempts + 1, signal);
     }
     const deadline = this.#clock.monotonic() + Math.max(PROBE_MOST_MS, tool.timeoutMs + tool.settleMs);
@@ -140,7 +164,7 @@ export class OnceRunner {
       }
       // Only a "no" that was asked for after the request can no longer be travelling is a no.
       if (answer === "not_happened" && askedAt >= settledAt) {
-        await this.#ledger.settle(key, "intent", {});
+        await this.#recordAgain(call, signal);
         return this.#send(call, attempts + 1, signal);
       }
       const now = this.#clock.monotonic();
@@ -165,6 +189,13 @@ export class OnceRunner {
     }
   }
 }
+
+/**
+ * How old the record of an intent may be when its call leaves, milliseconds: half of the tool's `settle`, within these bounds.
+ * Below the 6 s after which another process may take over. Source: our choice.
+ */
+const FRESH_LEAST_MS = 500;
+const FRESH_MOST_MS = 3_000;
 
 /** Calls of one effect under the rule `replay` before a person is asked. Source: our choice. */
 const REPLAYS_MOST = 5;

@@ -24,8 +24,8 @@ async function teamFolder(files: Record<string, string>): Promise<AsyncDisposabl
 const team = (agents: NonNullable<TeamOptions["agents"]>): TeamOptions => ({ services: { other }, agents });
 
 test("an agent answers with its name and its persona files, under its own name", async () => {
-  await using { folder } = await teamFolder({ "agents/ruda/SOUL.md": "You lead.", "agents/ruda/MEMORY.md": "- likes tea", "agents/ruda/agent.yaml": "display_name: 루다\n" });
-  const services = await agentServices(await readTeam(team({ ruda: {}, eden: { service: "other" } }), folder));
+  await using home = await teamFolder({ "agents/ruda/SOUL.md": "You lead.", "agents/ruda/MEMORY.md": "- likes tea", "agents/ruda/agent.yaml": "display_name: 루다\n" });
+  const services = await agentServices(await readTeam(team({ ruda: {}, eden: { service: "other" } }), home.folder));
   const model = new ScriptedModel([{ reply: "네", expect: (request) => expect(request.system).toBe("You are 루다.\n\nYou lead.\n\n- likes tea") }]);
   await using t = await startTestEngine(services, { offline: [model], model: "offline:scripted" });
 
@@ -34,9 +34,9 @@ test("an agent answers with its name and its persona files, under its own name",
 });
 
 test("an agent proposes a memory; the file changes only when a person says yes, and once", async () => {
-  await using { folder } = await teamFolder({ "agents/ruda/MEMORY.md": "- likes tea\n" });
-  const file = path.join(folder, "agents/ruda/MEMORY.md");
-  const services = await agentServices(await readTeam(team({ ruda: {} }), folder));
+  await using home = await teamFolder({ "agents/ruda/MEMORY.md": "- likes tea\n" });
+  const file = path.join(home.folder, "agents/ruda/MEMORY.md");
+  const services = await agentServices(await readTeam(team({ ruda: {} }), home.folder));
   const model = new ScriptedModel([{ toolCalls: [{ name: "remember", args: { text: "the office moves in May" } }] }, "기억했어요"]);
   await using t = await startTestEngine(services, { offline: [model], model: "offline:scripted" });
   const inbox = new Inbox({ database: t.database, notifications: t.notifications });
@@ -52,7 +52,7 @@ test("an agent proposes a memory; the file changes only when a person says yes, 
 });
 
 test("a key of agent.yaml that is not known is refused with what was meant", async () => {
-  await using { folder } = await teamFolder({ "agents/ruda/agent.yaml": "displyName: 루다\n" });
+  await using home = await teamFolder({ "agents/ruda/agent.yaml": "displyName: 루다\n" });
 
-  await expect(agentServices(await readTeam(team({ ruda: {} }), folder))).rejects.toMatchObject({ code: "AGENT_INVALID", hint: "Did you mean displayName?" });
+  await expect(agentServices(await readTeam(team({ ruda: {} }), home.folder))).rejects.toMatchObject({ code: "AGENT_INVALID", hint: "Did you mean displayName?" });
 });
