@@ -47,7 +47,7 @@ export async function startBank({ port = 0, accounts, file, faults: initial = []
   app.addHook("onRequest", async () => {
     askedAt = performance.now();
   });
-  app.get("/", () => ({ service: "example-bank", file: file ?? null }));
+  app.get("/", () => ({ service: "example-bank", file: file ?? null, pid: process.pid }));
   addTransferRoutes(app, opened.promise, faults, stopping.signal);
   addFaultRoutes(app, faults);
   app.setNotFoundHandler((_request, reply) => problem(reply, 404, "NOT_FOUND", "There is nothing at this address."));

@@ -14,7 +14,7 @@ import type { ProcessLease } from "./processes.ts";
  * Entries of one topic and ordering key leave one after another, in the order of their rows; other keys are not held up.
  * `pending → sending → sent | failed | unknown`. A process that dies between sending and recording leaves `sending`
  * behind; another one takes the entry and looks first (`probe`) whether it arrived. A `transactional` handler needs none of
- * that: its rows and the mark `sent` commit together.
+ * that: its rows and the mark `sent` commit together. A handler may have both kinds of payload (`rows`); their order stays one.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
@@ -128,6 +128,7 @@ export class Outbox {
   async #deliver(entry: Entry): Promise<boolean> {
     const handler = this.#handlers.get(entry.topic)!;
     if (handler.transactional) return false;
+    if (handler.rows?.holds(entry.payload)) return this.#deliverRows(entry, handler, handler.rows);
     const outcome = await this.#attempt(entry, handler);
     if (this.#signal.aborted && outcome.kind === "error") return false; // left as `sending`: whoever takes it looks first
     let step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
@@ -137,6 +138,34 @@ export class Outbox {
       step = settleDoubt(step, found);
     }
     await this.#untilRecorded(entry, () => this.#record(entry, step, handler));
+    return true;
+  }
+
+  /** For a claimed entry that only writes rows: these and the mark `sent` commit together. */
+  async #deliverRows(entry: Entry, handler: OutsideHandler, rows: RowsHandler): Promise<boolean> {
+    const { database, lease } = this.#options;
+    let failure: Outcome | undefined;
+    // A lost answer to the commit is asked for again: an entry that is not ours any longer was committed, or taken.
+    await this.#untilRecorded(entry, async () => {
+      failure = undefined;
+      try {
+        await database.transaction(async (tx) => {
+          await lease.guard(tx);
+          const [mine] = await tx.query(HELD, [entry.id, lease.id, lease.epoch]);
+          if (!mine) return;
+          const result = await rows.run(entry.payload, { key: entry.key, tx, attempt: entry.attempts + 1, signal: this.#signal });
+          await tx.query(SETTLE, [entry.id, "sent", JSON.stringify(result ?? null)]);
+        });
+      } catch (error) {
+        if (this.#signal.aborted || codeOf(error) === "FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE") throw error;
+        failure = { kind: "error", error, phase: "send", verdict: { class: "transient", ...handler.classify?.(error), notSent: true } };
+      }
+    });
+    if (this.#signal.aborted) return false;
+    if (failure) {
+      const step = decideStep(entry, failure, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+      await this.#untilRecorded(entry, () => this.#record(entry, step, handler));
+    }
     return true;
   }
 
@@ -270,6 +299,15 @@ export interface OutsideHandler extends HandlerOptions {
   send(payload: Json, options: { key: string; attempt: number; signal: AbortSignal }): Promise<Json | void>;
   /** Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent again, with its key. */
   probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<ProbeAnswer>;
+  /** For payloads of this topic that leave nothing but rows. */
+  readonly rows?: RowsHandler;
+}
+
+/** Exactly once; holds nothing but SQL and may run more than once before it commits. */
+export interface RowsHandler {
+  /** Whether this payload is one of them; the others are sent. */
+  holds(payload: Json): boolean;
+  run: TransactionalHandler["run"];
 }
 
 /** Source: DESIGN.md, the example's `probe`. */
@@ -454,11 +492,16 @@ const RECORD = {
     returning id`,
 };
 
+const HELD = {
+  name: "outbox.held",
+  text: "select id from dure.outbox where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3 for update",
+};
+
 const SETTLE = {
   name: "outbox.settle",
   text: `
-    update dure.outbox set state = $2, attempts = attempts + 1, result = $3, error = null, settled_at = clock_timestamp(),
-           first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
+    update dure.outbox set state = $2, attempts = attempts + 1, result = $3, error = null, holder = null, holder_epoch = null, in_doubt = false,
+           settled_at = clock_timestamp(), first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
      where id = $1`,
 };
 

@@ -1,5 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import type { Json } from "../kernel/json.ts";
 import type { Transaction } from "../durable/database.ts";
 import type { OutsideHandler } from "../durable/outbox.ts";
 import type { AnyService, LeafService } from "./combine.ts";
@@ -16,6 +17,7 @@ interface HookPayload {
 
 /**
  * Delivers the hooks of finished turns: at least once, in the order of their session, with the key `<turn>.<index>`.
+ * A `transactional` hook writes in the transaction that marks it as delivered, so exactly once; it stands in the same order.
  * A hook that nobody handles is done at once: it is information for clients, who saw it in `DONE`.
  */
 export class HookDelivery {
@@ -33,7 +35,13 @@ export class HookDelivery {
     return {
       policy: { attempts: HOOK_ATTEMPTS },
       send: async (payload, { key, signal }) => {
-        await this.#deliver(payload as unknown as HookPayload, key, signal);
+        await this.#deliver(hookOf(payload), { key, signal });
+      },
+      rows: {
+        holds: (payload) => this.#isTransactional(hookOf(payload)),
+        run: async (payload, { key, signal, tx }) => {
+          await this.#deliver(hookOf(payload), { key, signal, tx: { query: (text, values) => tx.query({ text }, values) } });
+        },
       },
       onGivenUp: async ({ key, attempts, error }: { key: string; attempts: number; error: unknown }, tx: Transaction) => {
         this.#logger.error({ key, attempts }, "a hook was given up; it stays in the outbox as failed");
@@ -44,10 +52,15 @@ export class HookDelivery {
     };
   }
 
-  async #deliver(hook: HookPayload, key: string, signal: AbortSignal): Promise<void> {
+  #isTransactional({ service, type }: HookPayload): boolean {
+    const handler = type === AFTER_TURN ? undefined : this.#services.get(service)?.hooks?.[type];
+    return typeof handler === "object" && handler.transactional === true;
+  }
+
+  async #deliver(hook: HookPayload, { key, signal, tx }: Pick<HookContext, "key" | "signal" | "tx">): Promise<void> {
     const service = this.#services.get(hook.service);
     if (!service) throw new DureError("SERVICE_UNKNOWN", `The service ${hook.service} of the hook ${key} is not here.`, { class: "unavailable" });
-    const context: HookContext = { key, turn: hook.turn, session: hook.session, signal: AbortSignal.any([signal, this.#lease]) };
+    const context: HookContext = { key, turn: hook.turn, session: hook.session, signal: AbortSignal.any([signal, this.#lease]), ...(tx && { tx }) };
     if (hook.type === AFTER_TURN) {
       await service.afterTurn?.({ session: hook.session, turn: hook.turn, message: (hook.data as { message: string }).message }, context);
       return;
@@ -60,6 +73,10 @@ export class HookDelivery {
 
 /** Deliveries of one hook before it is given up. Source: our choice; with doubling pauses about 17 minutes. */
 const HOOK_ATTEMPTS = 10;
+
+function hookOf(payload: Json): HookPayload {
+  return payload as unknown as HookPayload;
+}
 
 function handleOf(handler: HookHandler | HookHandler["handle"]): HookHandler["handle"] {
   return typeof handler === "function" ? handler : (data, context) => handler.handle(data, context);

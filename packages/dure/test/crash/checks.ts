@@ -29,8 +29,7 @@ export async function expectTransferred(world: World, session: string, turn: str
     [turn],
   );
   expect(text!.shown).toBe(RECEIPT);
-  const completed = await world.database.query({ text: "select stage from dure.completed where turn_id = $1" }, [turn]);
-  expect(completed).toEqual([{ stage: "EXECUTED" }]);
+  expect(await world.completedOf(turn)).toEqual(["EXECUTED"]);
 }
 
 /** Milliseconds from the start of the process to the moment when it went on with the turn; undefined when there was nothing to go on with. */

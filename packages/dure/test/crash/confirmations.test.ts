@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within, type ServerProcess } from "./server-process.ts";
-import { printTable } from "./table.ts";
+import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
 
-const rows: Record<string, string | number>[] = [];
+const rows: Row[] = [];
 let world: World;
 let first: ServerProcess;
 let second: ServerProcess;
@@ -26,18 +26,18 @@ test.each([
   { how: "to two processes", servers: (): [ServerProcess, ServerProcess] => [first, second], kill: false },
   { how: "to a process that is killed while it books", servers: (): [ServerProcess, ServerProcess] => [first, first], kill: true },
 ])("two confirmations sent $how book once", { timeout: 180_000 }, async ({ how, servers, kill }) => {
-  await fetch(`${world.bank.url}/faults`, { method: "DELETE" });
+  await world.reset();
   world.bank.addFaults({ kind: "ignore_keys", times: "always" });
   const session = world.newSession();
   const [one, two] = servers();
-  const question = await within(world.send(session, "홍길동에게 5만원 보내줘", () => one.url).done, "nothing was asked", () => one.log);
+  const question = await within(world.send({ session, text: "홍길동에게 5만원 보내줘", key: "ask" }, () => one.url).done, "nothing was asked", () => one.log);
   expect(question).toMatchObject({ next_action: "CONFIRM", state_snapshot: { stage: "READY" } });
   world.bank.addFaults({ kind: "delay", when: "after", ms: 700 });
   let url = one.url;
 
-  const yes = world.send(session, "네", () => url, `${session}/yes-1`);
+  const yes = world.send({ session, text: "네", key: "yes-1" }, () => url);
   await world.until("the bank was not called", () => world.bookingsOf(session) === 1, () => one.log);
-  const yesAgain = world.send(session, "네", () => (two === one ? url : two.url), `${session}/yes-2`);
+  const yesAgain = world.send({ session, text: "네", key: "yes-2" }, () => (two === one ? url : two.url));
   await world.until("the second yes was not accepted", () => yesAgain.turnId !== undefined, () => two.log);
   if (kill) {
     await one.kill();

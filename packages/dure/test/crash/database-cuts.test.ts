@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within, type ServerProcess } from "./server-process.ts";
-import { printTable } from "./table.ts";
+import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
 import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
 
@@ -12,7 +12,7 @@ const ofTurn = ({ name }: ProxiedStatement): boolean => TURN_STATEMENTS.has(name
 const SAMPLE = 16;
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 
-const rows: Record<string, string | number>[] = [];
+const rows: Row[] = [];
 let world: World;
 let server: ServerProcess;
 /** Messages of one turn on connections that have prepared nothing yet. */
@@ -59,7 +59,7 @@ function chosen(most: number, count = isLong ? most : SAMPLE): number[] {
 async function transferWhole(): Promise<{ session: string; events: number }> {
   world.provider.reset();
   const session = world.newSession();
-  const reader = world.send(session, "홍길동에게 5만원 바로 보내줘", () => server.url);
+  const reader = world.send({ session, text: "홍길동에게 5만원 바로 보내줘", key: "all" }, () => server.url);
 
   const done = await within(reader.done, "the turn did not end", () => server.log);
 

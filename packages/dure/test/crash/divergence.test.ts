@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { expectWholeStream } from "./checks.ts";
 import { within } from "./server-process.ts";
-import { printTable } from "./table.ts";
+import { printTable, type Row } from "./table.ts";
 import type { Variant } from "./team/service.ts";
 import { World } from "./world.ts";
 
-const rows: Record<string, string | number>[] = [];
+const rows: Row[] = [];
 let world: World;
 
 beforeAll(async () => {
@@ -28,14 +28,14 @@ test.each<[Variant, string]>([
   const killed = world.serve();
   let url = killed.url;
   const held = world.provider.hold("receipt", "before");
-  const reader = world.send(session, "홍길동에게 5만원 바로 보내줘", () => url);
+  const reader = world.send({ session, text: "홍길동에게 5만원 바로 보내줘", key: "all" }, () => url);
   await within(held, "the receipt was not asked for", () => killed.log);
   await killed.kill();
 
   await using next = world.serve(variant);
   url = next.url;
   const done = await within(reader.done, "the turn did not end", () => next.log);
-  const after = world.send(session, "안녕", () => url);
+  const after = world.send({ session, text: "안녕", key: "hello" }, () => url);
   const greeting = await within(after.done, "the session did not go on", () => next.log);
 
   expect(done).toMatchObject({ error: { code: "TURN_DIVERGED" }, next_action: "ASK", state_snapshot: { stage: "INIT" } });

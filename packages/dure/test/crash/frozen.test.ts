@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within } from "./server-process.ts";
-import { printTable } from "./table.ts";
+import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
 
 /** How long the process stands still, milliseconds; others take it for dead after 6 s. */
 const FROZEN_MS = 15_000;
 
-const rows: Record<string, string | number>[] = [];
+const rows: Row[] = [];
 let world: World;
 
 beforeAll(async () => {
@@ -39,10 +39,8 @@ test.each([
     },
   },
 ])("a process that freezes when $at steps down when it thaws, and another one has ended its turn", { timeout: 240_000 }, async ({ at, come }) => {
-  await fetch(`${world.bank.url}/faults`, { method: "DELETE" });
+  await world.reset();
   world.bank.addFaults({ kind: "ignore_keys", times: "always" });
-  world.provider.reset();
-  world.hooks.reset();
   const session = world.newSession();
   await using frozen = world.serve();
   await using other = world.serve();
@@ -50,7 +48,7 @@ test.each([
   let url = frozen.url;
 
   const point = come();
-  const reader = world.send(session, "홍길동에게 5만원 바로 보내줘", () => url);
+  const reader = world.send({ session, text: "홍길동에게 5만원 바로 보내줘", key: "all" }, () => url);
   const goOn = await within(point, `"${at}" was not reached`, () => frozen.log);
   frozen.signal("SIGSTOP");
   const thawAt = systemClock.monotonic() + FROZEN_MS;

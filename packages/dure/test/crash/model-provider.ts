@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { answerTransfer } from "../../../../examples/transfer/offline.ts";
+import { PROMPTS } from "../../../../examples/transfer/prompts.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 
 /** One call as the provider saw it. */
@@ -67,15 +69,15 @@ export class ModelProvider implements AsyncDisposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = JSON.parse(await textOf(request)) as { stream?: boolean; messages: { role: string; content: unknown }[] };
-    const agent = /agent:(\w+)/.exec(String(body.messages[0]?.content))?.[1];
+    const body = JSON.parse(await textOf(request)) as ChatRequest;
+    const agent = agentOf(systemOf(body));
     if (request.url !== "/v1/chat/completions" || body.stream !== true || agent === undefined) {
       response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "not expected", type: "invalid_request_error" } }));
       return;
     }
     const call: SeenCall = { agent, finished: false };
     this.calls.push(call);
-    const pieces = piecesOf(answerOf(agent, JSON.stringify(body.messages.at(-1)?.content)));
+    const pieces = piecesOf(transferAnswer(body) ?? answerOf(agent, textOfContent(body.messages.at(-1)?.content ?? "")));
     const hold = this.#hold?.agent === agent ? this.#hold : undefined;
     if (hold) this.#hold = undefined;
     if (hold?.place === "before") return this.#until(hold.reached, response);
@@ -101,6 +103,32 @@ export class ModelProvider implements AsyncDisposable {
 
 /** The words of the receipt, long enough for several chunks. */
 export const RECEIPT = Array.from({ length: 12 }, (_, index) => `영수증 ${index + 1}줄`).join(" · ");
+
+interface ChatRequest {
+  readonly stream?: boolean;
+  readonly messages: readonly { readonly role: string; readonly content: string | readonly { readonly text?: string }[] }[];
+}
+
+function systemOf({ messages }: ChatRequest): string {
+  return messages.filter(({ role }) => role === "system" || role === "developer").map(({ content }) => textOfContent(content)).join("\n");
+}
+
+function agentOf(system: string): string | undefined {
+  const ofTransfer = Object.entries(PROMPTS).find(([, prompt]) => system.startsWith(prompt));
+  return ofTransfer?.[0] ?? /^agent:(\w+)/.exec(system)?.[1];
+}
+
+/** What the agents of the example `transfer` are answered; undefined when none of them asks. */
+function transferAnswer(request: ChatRequest): string | undefined {
+  const messages = request.messages.filter(({ role }) => role === "user").map(({ content }) => ({ role: "user" as const, text: textOfContent(content) }));
+  const answer = answerTransfer({ system: systemOf(request), messages });
+  return answer && JSON.stringify(answer.object);
+}
+
+/** A text, or parts of which the text counts. */
+function textOfContent(content: string | readonly { readonly text?: string }[]): string {
+  return typeof content === "string" ? content : content.map(({ text }) => text ?? "").join("");
+}
 
 function answerOf(agent: string, message: string): string {
   switch (agent) {

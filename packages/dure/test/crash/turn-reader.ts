@@ -5,7 +5,10 @@ import { systemClock } from "../../src/kernel/clock.ts";
 export interface Message {
   readonly session: string;
   readonly text: string;
+  /** Its idempotency key, within the session. */
   readonly key: string;
+  readonly service?: string;
+  readonly confirmId?: string;
 }
 
 /**
@@ -63,10 +66,11 @@ export class TurnReader {
     throw new Error(`the server refused: ${this.refusal}`);
   }
 
-  #connect({ session, text, key }: Message, base: string, signal: AbortSignal): Promise<Response> {
+  #connect({ session, text, key, service, confirmId }: Message, base: string, signal: AbortSignal): Promise<Response> {
     if (this.turnId === undefined) {
-      const headers = { "content-type": "application/json", "idempotency-key": key };
-      return fetch(`${base}/v1/agent/chat/stream`, { method: "POST", headers, body: JSON.stringify({ session_id: session, message: text }), signal });
+      const headers = { "content-type": "application/json", "idempotency-key": `${session}/${key}` };
+      const body = JSON.stringify({ session_id: session, message: text, service, confirm_id: confirmId });
+      return fetch(`${base}/v1/agent/chat/stream`, { method: "POST", headers, body, signal });
     }
     const last = this.events.at(-1)?.id;
     return fetch(`${base}/v1/agent/turns/${this.turnId}/stream`, { headers: last === undefined ? {} : { "last-event-id": last }, signal });

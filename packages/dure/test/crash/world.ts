@@ -8,7 +8,7 @@ import { HookReceiver } from "./hook-receiver.ts";
 import { ModelProvider } from "./model-provider.ts";
 import { ServerProcess, within } from "./server-process.ts";
 import type { Variant } from "./team/service.ts";
-import { TurnReader } from "./turn-reader.ts";
+import { TurnReader, type Message } from "./turn-reader.ts";
 
 /** Everything around the server of one test file: it survives what the server does not. */
 export class World implements AsyncDisposable {
@@ -61,9 +61,16 @@ export class World implements AsyncDisposable {
     return `crash-${++this.#sessions}`;
   }
 
-  /** Sends a message to whatever server `url` names and follows it. */
-  send(session: string, text: string, url: () => Promise<string>, key = `${session}/${text}`): TurnReader {
-    const reader = new TurnReader({ session, text, key: encodeURIComponent(key) }, url);
+  /** Forgets what was counted, takes back what was arranged. */
+  async reset(): Promise<void> {
+    this.provider.reset();
+    this.hooks.reset();
+    await fetch(`${this.bank.url}/faults`, { method: "DELETE" });
+  }
+
+  /** Sends a message to whatever server `url` names and follows its turn. */
+  send(message: Message, url: () => Promise<string>): TurnReader {
+    const reader = new TurnReader(message, url);
     this.#stack.defer(async () => reader.leave());
     return reader;
   }
@@ -86,6 +93,18 @@ export class World implements AsyncDisposable {
 
   async turnsOf(session: string): Promise<readonly { id: string; status: string }[]> {
     return this.database.query<{ id: string; status: string }>({ text: "select id, status from dure.turns where session_id = $1 order by accepted_at" }, [session]);
+  }
+
+  /** The stages that the turn has noted as finished. */
+  async completedOf(turn: string): Promise<readonly string[]> {
+    const rows = await this.database.query<{ stage: string }>({ text: "select stage from dure.completed where turn_id = $1 order by id" }, [turn]);
+    return rows.map(({ stage }) => stage);
+  }
+
+  /** How far the delivery of the turn's first hook has come. */
+  async hookState(turn: string): Promise<string | undefined> {
+    const [row] = await this.database.query<{ state: string }>({ text: "select state from dure.outbox where key = $1" }, [`${turn}.0`]);
+    return row?.state;
   }
 
   /** Waits until `isTrue`, at most as long as everything here waits. */

@@ -48,6 +48,8 @@ create table dure.messages (
   session_id text not null,
   ordinal bigint not null,
   turn_id text not null,
+  -- The turn that was asked for; another one than turn_id when it was merged. A repeated statement finds its message by it.
+  asked text not null,
   author text not null,
   text text not null,
   input jsonb not null default '{}',
@@ -186,9 +188,9 @@ declare
   s dure.sessions;
 begin
   if (p->>'again')::boolean then
-    select * into v_old from dure.turns where id = v_turn;
+    select t.* into v_old from dure.messages m join dure.turns t on t.id = m.turn_id where m.session_id = v_session and m.asked = v_turn;
     if found then
-      return jsonb_build_object('outcome', 'accepted', 'turn', v_turn, 'session', v_session, 'status', v_old.status, 'again', true);
+      return jsonb_build_object('outcome', 'accepted', 'turn', v_old.id, 'session', v_session, 'status', v_old.status, 'again', true);
     end if;
   end if;
   if v_key is not null then
@@ -226,8 +228,10 @@ begin
     if v_policy = 'reject' then
       raise exception using errcode = 'DU409', message = 'session busy';
     end if;
-    if v_policy = 'merge' and cardinality(s.queue) > 0 then
-      v_turn := s.queue[cardinality(s.queue)];
+    select * into v_old from dure.turns where id = s.queue[cardinality(s.queue)];
+    -- Only with words of the same kind that will still be answered.
+    if v_policy = 'merge' and v_old.stop is null and v_old.author = p->>'author' and v_old.service = p->>'service' and v_old.version = p->>'version' then
+      v_turn := v_old.id;
       v_merged := true;
       if (select count(*) from dure.messages where turn_id = v_turn) >= (p->>'max_waiting')::int then
         raise exception using errcode = 'DU429', message = 'queue full';
@@ -249,8 +253,8 @@ begin
     values (v_turn, v_session, p->>'service', p->>'version', p->>'author', v_status,
       case when v_status = 'running' then p->>'holder' end, p->>'trace_parent');
   end if;
-  insert into dure.messages (session_id, ordinal, turn_id, author, text, input, queued)
-  values (v_session, s.next_ordinal, v_turn, p->>'author', p->>'message', p->'input', v_status = 'queued');
+  insert into dure.messages (session_id, ordinal, turn_id, asked, author, text, input, queued)
+  values (v_session, s.next_ordinal, v_turn, p->>'turn', p->>'author', p->>'message', p->'input', v_status = 'queued');
   update dure.sessions set
     next_ordinal = s.next_ordinal + 1,
     running_turn = coalesce(s.running_turn, v_turn),
@@ -269,14 +273,16 @@ begin
       'now', extract(epoch from clock_timestamp()) * 1000) else '{}' end;
 end $$;
 
--- Takes a running turn that nobody holds (or that this process holds and does not know): everything a runner needs.
+-- Takes a running turn that nobody holds (or that this process holds and does not know, or one that came under the name of a
+-- dead process when its turns had been given up already): everything a runner needs.
 create function dure.claim_turn(p_turn text, p_holder text) returns jsonb language plpgsql as $$
 declare
   t dure.turns;
   s dure.sessions;
 begin
   update dure.turns set holder = p_holder, epoch = epoch + 1, held_at = clock_timestamp()
-  where id = p_turn and status = 'running' and (holder is null or holder = p_holder)
+  where id = p_turn and status = 'running' and (holder is null or holder = p_holder
+    or exists (select 1 from dure.processes where id = holder and recovered_at is not null))
   returning * into t;
   if not found then return null; end if;
   select * into s from dure.sessions where id = t.session_id;

@@ -1,4 +1,5 @@
 import { defineTeam } from "dure";
+import { createTransferService } from "../../../../../examples/transfer/service.ts";
 import { crashService, type Variant } from "./service.ts";
 
 const { CRASH_BANK_URL = "", CRASH_HOOK_URL = "", CRASH_VARIANT = "plain" } = process.env;
@@ -8,5 +9,8 @@ export default defineTeam({
   locale: "ko",
   timeZone: "Asia/Seoul",
   model: "openai:crash-1",
-  services: { crash: crashService({ bankUrl: CRASH_BANK_URL, hookUrl: CRASH_HOOK_URL, variant: CRASH_VARIANT as Variant }) },
+  services: {
+    crash: crashService({ bankUrl: CRASH_BANK_URL, hookUrl: CRASH_HOOK_URL, variant: CRASH_VARIANT as Variant }),
+    transfer: createTransferService({ bankUrl: CRASH_BANK_URL }),
+  },
 });

@@ -1,0 +1,19 @@
+import { chatAgent, defineService, flow } from "dure";
+import { MINIMAL_PROMPT } from "./offline.ts";
+
+const helper = chatAgent({ name: "helper", prompt: MINIMAL_PROMPT });
+
+/** The smallest service: one agent that answers. Its turns are durable like everybody's. */
+export default defineService({
+  name: "minimal",
+  title: "대화",
+  description: "에이전트 하나가 답합니다.",
+  examples: ["안녕하세요", "Hello, who are you?"],
+  agents: { helper },
+  flows: {
+    DEFAULT: flow(async (turn) => {
+      const answer = await turn.agent("helper", turn.locale.startsWith("en") ? "Answering" : "답변 작성 중");
+      return turn.done({ message: answer.text, nextAction: "ASK" });
+    }),
+  },
+});

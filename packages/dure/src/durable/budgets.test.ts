@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
+import { BudgetStore } from "./budgets.ts";
+import type { Database } from "./database.ts";
+import { testDatabase } from "./test-database.ts";
+import { FencedError, TurnStore } from "./turns.ts";
+
+const notifications = { publish: () => {} };
+
+function storeOf(database: Database, process: string): BudgetStore {
+  return new BudgetStore({ database, notifications, clock: systemClock, process, lease: new AbortController().signal });
+}
+
+async function runningTurn(database: Database, turn: string): Promise<TurnStore> {
+  const turns = new TurnStore({ database, notifications: notifications as never, clock: systemClock, holder: "p1" });
+  await turns.accept({ turn, session: turn, tenant: "", service: "x", version: "1", author: "person", policy: "queue", max_waiting: 1, message: "m", input: {}, title: "t", events: [] });
+  return turns;
+}
+
+const RESERVATION = { epoch: 1, place: "1", agent: "a", tokens: 30, micro_usd: 0, bounds: [], rows: [], calls: [] } as const;
+
+test("a pool lends what is wanted, then what is left, but never less than is needed and never more than the limit", async () => {
+  await using db = await testDatabase();
+  const [one, two] = [storeOf(db.database, "p1"), storeOf(db.database, "p2")];
+
+  expect(await one.grant("team/day/x/tokens", 100, 10, 60)).toMatchObject({ granted: 60, left: 40 });
+  expect(await two.grant("team/day/x/tokens", 100, 50, 60)).toMatchObject({ granted: 0, left: 40 });
+  expect(await two.grant("team/day/x/tokens", 100, 10, 60)).toMatchObject({ granted: 40, left: 0 });
+  expect(await one.grant("team/day/x/tokens", 100, 1, 60)).toMatchObject({ granted: 60, left: 0 });
+  expect(await one.grant("team/day/x/tokens", 50, 1, 60)).toMatchObject({ granted: 60, left: 0 });
+  expect(await one.pools(["team/day/x/tokens"])).toEqual([{ key: "team/day/x/tokens", used: 0, lent: 100 }]);
+});
+
+test("a process that was taken over is lent nothing", async () => {
+  await using db = await testDatabase();
+  await db.database.query({ text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at) values ('p1', '', '', '', 1, '', clock_timestamp())" });
+
+  expect(await storeOf(db.database, "p1").grant("team/day/x/tokens", 100, 10, 60)).toBeNull();
+  expect(await db.database.query({ text: "select key from dure.budget_pools" })).toEqual([]);
+});
+
+test("a reservation is written once, only by the turn's holder, only from blocks that are held, and not after a stop", async () => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  const turns = await runningTurn(db.database, "t1");
+  const pools = ["team/day/x/tokens"];
+
+  expect(await store.reserve({ ...RESERVATION, turn: "t1", pools })).toEqual({ outcome: "blocks_gone" });
+  await store.grant("team/day/x/tokens", 100, 30, 60);
+  expect(await store.reserve({ ...RESERVATION, turn: "t1", pools })).toEqual({ outcome: "reserved" });
+  expect(await store.reserve({ ...RESERVATION, turn: "t1", pools })).toEqual({ outcome: "found", process: "p1" });
+  await expect(store.reserve({ ...RESERVATION, turn: "t1", epoch: 2, pools })).rejects.toThrow(FencedError);
+  await turns.stop("t1", "", "me");
+  expect(await store.reserve({ ...RESERVATION, turn: "t1", place: "2", pools })).toEqual({ outcome: "stop" });
+  expect([await store.isReserved("t1", "1"), await store.isReserved("t1", "2")]).toEqual([true, false]);
+});
+
+test("a session that is forgotten takes what it has used with it", async () => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  const turns = await runningTurn(db.database, "t1");
+  await store.reserve({ ...RESERVATION, turn: "t1", pools: [], bounds: [{ scope: "session", agent: null, unit: "tokens", most: 100, amount: 30 }] });
+  const call = { at: 0, place: "1", agent: "a", provider: "p", model: "m", attempt: 1, prompt_hash: "", tokens_in: 3, tokens_out: 4, estimated: false, cost_micro_usd: 5, latency_ms: 1, error: null };
+
+  await turns.journal("t1", 1, [], [call]);
+  await turns.journal("t1", 1, [], [call]);
+  const before = await db.database.query({ text: "select * from dure.budget_sessions" });
+  await db.database.query({ text: "delete from dure.sessions where id = 't1'" });
+
+  expect(before).toEqual([{ session_id: "t1", agent: "a", tokens: 7, micro_usd: 5 }]);
+  expect(await db.database.query({ text: "select * from dure.budget_sessions" })).toEqual([]);
+});
