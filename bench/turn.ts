@@ -69,7 +69,7 @@ async function plain(server: BenchPostgres): Promise<void> {
 
 async function stream(server: BenchPostgres): Promise<void> {
   const url = await server.database("dure_stream");
-  await using dure = await PeerProcess.start("dure", url);
+  await using dure = await PeerProcess.start("dure", { databaseUrl: url });
   await using bare = await PeerProcess.start("bare");
   await using direct = await PeerProcess.start("direct");
   const peers = { dure, bare, direct };

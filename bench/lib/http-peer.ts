@@ -1,5 +1,5 @@
 /**
- * A server of the streamed benchmark in a process of its own: `node http-peer.ts dure <database url>` or `bare`.
+ * A server in a process of its own: `node http-peer.ts <dure | bare | direct> <long | short | stuck> [database url]`.
  * Says `{url}` to its parent when it listens; answers `"figures"` with what it used since the last time.
  */
 
@@ -9,7 +9,7 @@ import { silentLogger } from "../../packages/dure/src/kernel/logger.ts";
 import { readTeam } from "../../packages/dure/src/team/config.ts";
 import { startTeam } from "../../packages/dure/src/team/start.ts";
 import { chatService } from "./dure.ts";
-import { instantModel, LONG } from "./model.ts";
+import { instantModel, LONG, SHORT, stuckModel } from "./model.ts";
 
 /** What a server answers to `"figures"`. */
 export interface ServerFigures {
@@ -19,11 +19,16 @@ export interface ServerFigures {
   readonly heapBytes: number;
 }
 
-const [role, databaseUrl = ""] = process.argv.slice(2);
-const model = instantModel(LONG);
+export type Role = "dure" | "bare" | "direct";
+/** How its model answers: 200 tokens, one sentence, or never. */
+export type Answer = "long" | "short" | "stuck";
+
+const [role, answer, databaseUrl = ""] = process.argv.slice(2) as [Role, Answer, string?];
+const model = instantModel(answer === "long" ? LONG : SHORT);
+const offline = answer === "stuck" ? stuckModel : model.offline;
 
 async function startTheTeam(): Promise<string> {
-  const team = await readTeam({ name: "bench", model: "offline:instant", services: { chat: chatService() }, offlineModels: [model.offline] });
+  const team = await readTeam({ name: "bench", model: "offline:instant", services: { chat: chatService() }, offlineModels: [offline] });
   const running = await startTeam(team, { databaseUrl, port: 0, discordTokens: {}, warnings: [] }, { logger: silentLogger });
   return running.url;
 }
@@ -63,7 +68,7 @@ async function startDirect(): Promise<string> {
   return app.listen({ host: "127.0.0.1", port: 0 });
 }
 
-const ROLES: Readonly<Record<string, () => Promise<string>>> = { dure: startTheTeam, bare: startBare, direct: startDirect };
+const START: Readonly<Record<Role, () => Promise<string>>> = { dure: startTheTeam, bare: startBare, direct: startDirect };
 
 let cpu = process.cpuUsage();
 process.on("message", () => {
@@ -74,4 +79,4 @@ process.on("message", () => {
   process.send?.({ cpuMs: (used.user + used.system) / 1_000, rssBytes: rss, heapBytes: heapUsed } satisfies ServerFigures);
 });
 process.on("disconnect", () => process.exit(0)); // never outlives the benchmark
-process.send?.({ url: await ROLES[role ?? ""]!() });
+process.send?.({ url: await START[role]() });

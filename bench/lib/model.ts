@@ -28,6 +28,9 @@ export function instantModel(pieces: readonly string[]): InstantModel {
   };
 }
 
+/** Under the same name, so that a process with the instant one can go on: it is asked and never answers. */
+export const stuckModel: OfflineModel = offlineModel("instant", () => new Promise<never>(() => {}));
+
 function streamOf(pieces: readonly string[]): ReadableStream<LanguageModelV4StreamPart> {
   const parts = partsOf(pieces);
   return new ReadableStream({

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { ServerFigures } from "./http-peer.ts";
+import type { Answer, Role, ServerFigures } from "./http-peer.ts";
 
 const PROGRAM = fileURLToPath(new URL("http-peer.ts", import.meta.url));
 
@@ -15,8 +15,10 @@ export class PeerProcess implements AsyncDisposable {
     this.url = url;
   }
 
-  static async start(role: "dure" | "bare" | "direct", databaseUrl = "", execArgv: readonly string[] = []): Promise<PeerProcess> {
-    const child = fork(PROGRAM, [role, databaseUrl], { execArgv: ["--conditions=dure-source", ...execArgv] });
+  /** Resolves when it listens. */
+  static async start(role: Role, options: { answer?: Answer; databaseUrl?: string; nodeOptions?: readonly string[] } = {}): Promise<PeerProcess> {
+    const { answer = "long", databaseUrl = "", nodeOptions = [] } = options;
+    const child = fork(PROGRAM, [role, answer, databaseUrl], { execArgv: ["--conditions=dure-source", ...nodeOptions] });
     const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`the server of ${role} ended with ${code}`)));
     ended.catch(() => {});
     const [{ url }] = (await Promise.race([once(child, "message"), ended])) as [{ url: string }];
@@ -29,8 +31,15 @@ export class PeerProcess implements AsyncDisposable {
     return figures;
   }
 
+  /** SIGKILL: it gets no chance to put anything in order. */
+  async kill(): Promise<void> {
+    const ended = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     this.#child.disconnect();
     await once(this.#child, "exit");
   }

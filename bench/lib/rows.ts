@@ -18,6 +18,7 @@ export class HandWrittenRows implements AsyncDisposable {
 
   static async open(url: string, model: LanguageModelV4): Promise<HandWrittenRows> {
     const pool = new pg.Pool({ connectionString: url, max: 16 });
+    pool.on("error", () => {}); // a connection that is cut while idle is opened again
     await pool.query(SCHEMA);
     return new HandWrittenRows(pool, model);
   }

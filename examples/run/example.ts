@@ -6,9 +6,9 @@ import { readEnvironment, readTeam, silentLogger, startTeam, type Done, type Run
 /** A conversation that is driven by a program: what is said and answered is printed as it happens. */
 export interface Stage {
   readonly team: RunningTeam;
-  say(message: string, request?: Partial<TurnRequest>): Promise<Done>;
+  readonly say: (message: string, request?: Partial<TurnRequest>) => Promise<Done>;
   /** Notes whether something is as it should be; one that is not makes the exit code 1. */
-  check(what: string, isSo: boolean): void;
+  readonly check: (what: string, isSo: boolean) => void;
 }
 
 /** Runs one example against a real team: embedded PostgreSQL in a folder of its own, or the one of DATABASE_URL. */

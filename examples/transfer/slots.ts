@@ -223,7 +223,7 @@ function readDate(raw: unknown, context: SlotContext): Read<IsoDate> {
 
 /** Coerce, check the format, validate: the one way by which a value gets into a slot. */
 function readSlot(slot: SlotName, raw: unknown, context: SlotContext): Read<string | number> {
-  const description: SlotDescription<string | number> = SLOTS[slot] as never;
+  const description: SlotDescription<string | number> = SLOTS[slot];
   const coerced = description.coerce(raw, context);
   if (!coerced.ok) return coerced;
   if (!description.check.safeParse(coerced.value).success) return { ok: false, error: description.checkError };

@@ -224,7 +224,7 @@ describe("faults", () => {
     expect((await faults("POST", { kind: "status", when: "before", times: 2 })).status).toBe(201);
     expect((await faults("POST", [{ kind: "delay", when: "after", ms: 1, times: "always" }])).status).toBe(201);
     expect((await faults("POST", { kind: "flood" })).status).toBe(400);
-    expect(await Promise.all([1, 2, 3].map(async () => (await post(bank, TO_HONG)).status)).then((statuses) => statuses.sort())).toEqual([201, 503, 503]);
+    expect(await Promise.all([1, 2, 3].map(async () => (await post(bank, TO_HONG)).status)).then((statuses) => statuses.sort((a, b) => a - b))).toEqual([201, 503, 503]);
     expect(await (await faults("GET")).json()).toEqual({ faults: [{ kind: "delay", when: "after", ms: 1, times: "always", on: "transfer" }] });
     expect((await faults("DELETE")).status).toBe(204);
     expect(bank.faults()).toEqual([]);
@@ -272,6 +272,6 @@ async function aProcess(file: string): Promise<{ child: ChildProcess; url: strin
     child.kill("SIGKILL");
     await once(child, "exit");
   });
-  const [line] = (await once(createInterface(child.stdout!), "line")) as [string];
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
   return { child, url: (JSON.parse(line) as { url: string }).url };
 }

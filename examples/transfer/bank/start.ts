@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
@@ -23,26 +24,35 @@ export function exampleBank(environment: Readonly<Record<string, string | undefi
  * it, and half a minute beyond its last request, so that a server that was killed finds it again.
  *
  * There is one bank per file because there is one TCP port per file: whoever binds it first is the bank, and a second one
- * finds the port taken before it has opened the file. No lock file can go stale.
+ * finds the port taken before it has opened the file. No lock file can go stale. Only when somebody else listens there is
+ * the next port tried, and never while one of the ports gives no clear answer: two banks with one book are worse than none.
  */
 export async function findOrStartBank(file: string): Promise<string> {
-  for (const port of portsOf(file)) {
-    const url = `http://127.0.0.1:${port}`;
-    for (let tries = 0; tries < START_TRIES; tries++) {
-      const keeper = await fileKeptBy(url);
-      if (keeper === file) return url;
-      if (keeper !== undefined) break; // somebody else's port
-      await startBankProcess(file, port);
-    }
+  const ports = portsOf(file);
+  for (let tries = 0; tries < TRIES; tries++) {
+    const keepers = await Promise.all(ports.map((port) => keeperOf(urlOf(port), file)));
+    const running = ports[keepers.indexOf("ours")];
+    if (running !== undefined) return urlOf(running);
+
+    const free = ports[keepers.findIndex((keeper) => keeper !== "somebody")];
+    if (free === undefined) throw new Error(`No bank can be started for ${file}: its ports ${ports.join(", ")} are taken. Set BANK_URL, or free one of them.`);
+    if (keepers.includes("unclear")) await sleep(WAIT_MS);
+    else await startBankProcess(file, free);
   }
-  throw new Error(`No bank could be started for ${file}: its ports ${portsOf(file).join(", ")} are taken. Set BANK_URL, or free one of them.`);
+  throw new Error(`The bank for ${file} gives no answer at ${urlOf(ports[0]!)}. Set BANK_URL, or look at what listens there.`);
 }
 
-const START_TRIES = 3;
+const TRIES = 30;
+const WAIT_MS = 100;
+
+function urlOf(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
 /** Below the range from which systems give out ports by themselves (32768 on Linux, 49152 elsewhere). */
 const FIRST_PORT = 21_000;
 const PORTS = 8_000;
-const PORT_TRIES = 5;
+const PORT_TRIES = 3;
 
 function portsOf(file: string): number[] {
   const first = createHash("sha256").update(file).digest().readUInt32BE(0);
@@ -51,16 +61,17 @@ function portsOf(file: string): number[] {
 
 const identitySchema = z.object({ service: z.literal("example-bank"), file: z.string().nullable() });
 
-/** The file of the bank at `url`; "" when something else answers there; undefined when nothing listens. */
-async function fileKeptBy(url: string): Promise<string | undefined> {
+/** Who listens at `url`: the bank of this file, another program, nobody; or it is not clear (it is starting, ending, or busy). */
+async function keeperOf(url: string, file: string): Promise<"ours" | "somebody" | "nobody" | "unclear"> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(IDENTITY_TIMEOUT_MS), redirect: "error" });
-    const identity = identitySchema.safeParse(await response.json());
-    return identity.success ? (identity.data.file ?? "") : "";
+    const identity = identitySchema.safeParse(await response.json().catch(() => undefined));
+    return identity.success && identity.data.file === file ? "ours" : "somebody";
   } catch (error) {
     const cause: unknown = error instanceof Error ? error.cause : undefined;
-    const refused = typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ECONNREFUSED";
-    return refused ? undefined : "";
+    const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
+    if (code === "ECONNREFUSED") return "nobody";
+    return code.startsWith("HPE_") ? "somebody" : "unclear"; // HPE: what came was no HTTP
   }
 }
 

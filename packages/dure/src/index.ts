@@ -13,6 +13,7 @@ export { AgentResult, chatAgent, conversationalAgent, customAgent, defineAgent }
 export type { Agent, AgentOptions, Retriever, Validator } from "./engine/agent.ts";
 export type { AgentContext } from "./engine/agent-context.ts";
 export { NotSentError, tool } from "./engine/tool.ts";
+export { calculator, clock, webFetch } from "./engine/builtin-tools.ts";
 export type { EffectKind, ProbeAnswer, Tool, ToolCall, ToolContext, ToolOptions } from "./engine/tool.ts";
 export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
 

@@ -53,7 +53,7 @@ export async function backup(database: Database, file: string): Promise<Record<s
 
 async function* backupLines(session: pg.Client, counts: Record<string, number>): AsyncGenerator<string> {
   const { rows } = await session.query<{ migration: number; at: string }>("select coalesce(max(id), 0) as migration, now()::text as at from dure.migrations");
-  yield line({ dure: "backup", format: 1, migration: Number(rows[0]!.migration), at: rows[0]!.at } satisfies Header);
+  yield line({ dure: "backup", format: 1, migration: rows[0]!.migration, at: rows[0]!.at } satisfies Header);
   for (const table of await tablesInOrder(session)) {
     yield line({ table: table.name, columns: table.columns });
     counts[table.name] = 0;

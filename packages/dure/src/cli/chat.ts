@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import type { DureClient, MessageRequest } from "../client/index.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
 
 export interface ChatOptions {
   readonly client: DureClient;
@@ -24,7 +24,7 @@ export async function chatOnce(message: string, options: ChatOptions): Promise<E
 export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
   const { output } = options;
   const { stdin, stdout } = output.streams;
-  const isPerson = stdin.isTTY === true && output.isTerminal;
+  const isPerson = isTerminal(stdin) && output.isTerminal;
   const lines = createInterface({ input: stdin, output: isPerson ? stdout : undefined, terminal: isPerson, prompt: output.colors.bold("> ") });
   const stop = new StopOnInterrupt(options.client, output, () => lines.close());
   lines.on("SIGINT", () => stop.interrupt());

@@ -183,6 +183,6 @@ function failed(name: string, error: unknown): Check {
 }
 
 function valueText({ value, unit }: ResolvedSetting): string {
-  const text = value === undefined ? "–" : Array.isArray(value) ? value.join(", ") || "none" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const text = value === undefined ? "–" : Array.isArray(value) ? value.join(", ") || "none" : typeof value === "string" ? value : JSON.stringify(value);
   return unit === undefined ? text : `${text} ${unit}`;
 }

@@ -12,6 +12,11 @@ export interface Streams {
   readonly stderr: NodeJS.WriteStream;
 }
 
+/** Whether a person is at the other end; Node leaves the mark out where it does not hold. */
+export function isTerminal(stream: { readonly isTTY?: boolean }): boolean {
+  return stream.isTTY === true;
+}
+
 /** Where a command says things: results to stdout, everything about the way there to stderr. */
 export class Output {
   readonly streams: Streams;
@@ -22,12 +27,12 @@ export class Output {
   constructor(options: { streams: Streams; json: boolean; noColor: boolean }) {
     this.streams = options.streams;
     this.json = options.json;
-    this.colors = createColors(!options.noColor && !options.json && options.streams.stdout.isTTY === true);
+    this.colors = createColors(!options.noColor && !options.json && isTerminal(options.streams.stdout));
   }
 
   /** Whether a person looks at it. */
   get isTerminal(): boolean {
-    return this.streams.stdout.isTTY === true && !this.json;
+    return isTerminal(this.streams.stdout) && !this.json;
   }
 
   /** A line for people; nothing with `--json`. */

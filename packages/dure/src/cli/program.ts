@@ -67,8 +67,8 @@ export function createProgram({ output, finish }: ProgramParts): Command {
       .copyInheritedSettings(program);
   const inFolder = (command: Command): Command => command.option("-C, --dir <folder>", "the team's folder", ".");
   const onServer = (command: Command): Command => inFolder(command).option("--url <address>", "the server (default: DURE_URL, else this machine's PORT)");
-  const run = <Arguments extends unknown[]>(command: Command, action: (...values: Arguments) => Promise<number>): Command =>
-    command.action(async (...values: unknown[]) => finish(await action(...(values.slice(0, -1) as Arguments))));
+  const run = (command: Command, action: (...values: never[]) => Promise<number>): Command =>
+    command.action(async (...values: unknown[]) => finish(await action(...(values.slice(0, -1) as never[]))));
 
   // --- running a team
 
@@ -232,7 +232,7 @@ async function connect(options: Common): Promise<DureClient> {
 /** fetch says only "fetch failed"; the reason is in its cause. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return messageOf(cause) || String((cause as { code?: unknown }).code ?? "no reason given");
+  return messageOf(cause) || ((cause as { code?: string }).code ?? "no reason given");
 }
 
 function list(text: string): string[] {

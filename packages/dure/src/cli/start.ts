@@ -1,7 +1,7 @@
 import { loadTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
 import { createLogger } from "./logger.ts";
-import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
 
 /**
  * Runs the team of a folder until a signal or until it is fenced (exit code 75: another process has taken over its work).
@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, type Output } from "./output.ts";
  */
 export async function start(options: { folder: string; environment: Environment; output: Output }): Promise<ExitCode> {
   const { folder, environment, output } = options;
-  const logger = createLogger({ level: environment.logLevel ?? "info", isTerminal: output.streams.stderr.isTTY === true && !output.json });
+  const logger = createLogger({ level: environment.logLevel ?? "info", isTerminal: isTerminal(output.streams.stderr) && !output.json });
   for (const warning of environment.warnings) logger.warn({}, warning);
 
   const over = new AbortController();

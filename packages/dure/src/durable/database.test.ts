@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import { DureError } from "../kernel/errors.ts";
+import type { DureError } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Database, isConnectionError, sqlState } from "./database.ts";
 import { testDatabase } from "./test-database.ts";

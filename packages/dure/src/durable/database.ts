@@ -373,7 +373,7 @@ type AnyParser = (value: string) => unknown;
 
 function parserOf(oid: number, format?: "text" | "binary"): AnyParser {
   if (oid === INT8 && format !== "binary") return parseInt8;
-  return pg.types.getTypeParser(oid, format as "text") as AnyParser;
+  return pg.types.getTypeParser(oid, format) as AnyParser;
 }
 
 function parseInt8(text: string): number | bigint {

@@ -120,8 +120,8 @@ describe.each(SEEDS)("under load, seed %i", (seed) => {
     await readerA.says("read", (line) => line["type"] === "test.end");
     await readerB.says("read", (line) => line["type"] === "test.end");
 
-    const written = [...writerA.lines, ...writerB.lines].filter((line) => line.say === "wrote").map((line) => line["key"]);
-    const readBy = (reader: Member) => reader.lines.filter((line) => line.say === "read" && line["type"] !== "test.end").map((line) => line["key"]);
+    const written = [...writerA.lines, ...writerB.lines].filter((line) => line.say === "wrote").map((line) => line["key"] as string);
+    const readBy = (reader: Member) => reader.lines.filter((line) => line.say === "read" && line["type"] !== "test.end").map((line) => line["key"] as string);
     expect(written.length).toBeGreaterThan(400);
     expect(readBy(readerA).toSorted()).toEqual(written.toSorted());
     expect(readBy(readerB)).toEqual(readBy(readerA));

@@ -84,7 +84,7 @@ export class EventLog {
   /** How old the oldest event is that nobody can read yet, in milliseconds: a transaction is open that long. */
   async lag(): Promise<number> {
     const [row] = await this.#options.database.query<{ lag: number }>(LAG);
-    return Math.max(0, Number(row?.lag ?? 0));
+    return Math.max(0, row?.lag ?? 0);
   }
 
   /**
@@ -553,7 +553,7 @@ interface PollRow extends FrameRow, EventRow {
 }
 
 function frameOf(row: FrameRow): Frame {
-  const era = Number(row.era);
+  const { era } = row;
   return {
     era,
     end: { era, xid: BigInt(row.xmin), seq: 0n },
@@ -575,7 +575,7 @@ const SUBJECTS = ["session", "turn", "service", "agent", "room", "run", "job"] a
 
 function eventOf(row: EventRow, era: number): PlatformEvent {
   const subjects = Object.fromEntries(SUBJECTS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
-  return { id: `${era}.${row.xid}.${row.seq}`, at: Number(row.at), type: row.type, role: row.role, ...subjects, data: row.data };
+  return { id: `${era}.${row.xid}.${row.seq}`, at: row.at, type: row.type, role: row.role, ...subjects, data: row.data };
 }
 
 /** Everything a reader must know about the log, from the snapshot in which it also reads. */
@@ -584,7 +584,7 @@ const FRAME_COLUMNS = `
   m.events_swept_xid::text as swept_xid, m.events_swept_seq::text as swept_seq`;
 
 const EVENT_COLUMNS = `
-  e.xid::text as xid, e.seq::text as seq, extract(epoch from e.at) * 1000 as at, e.type, e.role,
+  e.xid::text as xid, e.seq::text as seq, extract(epoch from e.at)::float8 * 1000 as at, e.type, e.role,
   e.session, e.turn, e.service, e.agent, e.room, e.run, e.job, e.data`;
 
 const FRAME: Statement = { name: "events.frame", text: `select ${FRAME_COLUMNS} from dure.meta m` };
@@ -632,7 +632,7 @@ const POLL: Statement = {
 const LAG: Statement = {
   name: "events.lag",
   text: `
-    select coalesce(extract(epoch from clock_timestamp() - min(at)) * 1000, 0) as lag
+    select coalesce(extract(epoch from clock_timestamp() - min(at))::float8 * 1000, 0) as lag
       from dure.events where xid >= pg_snapshot_xmin(pg_current_snapshot())`,
 };
 

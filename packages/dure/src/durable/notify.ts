@@ -75,7 +75,7 @@ export class Notifications {
 
   /** Sends what is pending, then closes both connections. */
   async stop(): Promise<void> {
-    if (this.#stopping.signal.aborted) return void (await this.#running);
+    if (this.#stopping.signal.aborted) return this.#running;
     this.#stopping.abort(new Error("notifications stopped"));
     this.#cancelFlush?.();
     await this.#flushing;

@@ -92,7 +92,7 @@ test("under repeated kills every hook runs exactly once and in order, and nothin
     await victim.says("sent");
     await victim.kill();
   }
-  await using last = new Member("sender", db.url);
+  await using _last = new Member("sender", db.url);
   await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 }).toEqual(new Set(["sent"]));
 
   for (const table of ["test_hooks", "test_desk"]) {

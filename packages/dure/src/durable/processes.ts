@@ -134,7 +134,7 @@ export class ProcessLease {
       await session.end().catch(() => {});
       throw new DureError("PROCESS_ID_TAKEN", `The process id ${this.id} was used before.`, { hint: "Make a new id for each start.", class: "conflict" });
     }
-    this.#epoch = Number(rows[0].epoch);
+    this.#epoch = rows[0].epoch;
     this.#hold();
     this.#lastTick = this.#clock.monotonic();
     this.#cancelWatch = this.#clock.every(WATCH_EVERY, () => this.#watch());

@@ -170,12 +170,12 @@ async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> 
     },
     [keepMs, BITE],
   );
-  return Number(row?.removed ?? 0);
+  return row?.removed ?? 0;
 }
 
 async function sweepEvents(tx: Transaction, { keepMs, limit }: { keepMs: number; limit: number }): Promise<number> {
   const [row] = await tx.query<{ removed: number }>({ name: "retention.events", text: "select dure.sweep_events($1, $2) as removed" }, [keepMs, limit]);
-  return Number(row?.removed ?? 0);
+  return row?.removed ?? 0;
 }
 
 const IDENTIFIER = /^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/;

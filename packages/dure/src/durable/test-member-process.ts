@@ -176,14 +176,17 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-createInterface({ input: process.stdin }).on("line", async (word) => {
-  if (word !== "stop") return;
+createInterface({ input: process.stdin }).on("line", (word) => {
+  if (word === "stop") void leave();
+});
+
+async function leave(): Promise<void> {
   for (const stop of stops) await stop();
   await takeover.stop();
   await lease.stop();
   say("stopped");
   process.exit(0);
-});
+}
 
 await roles[role]!();
 say("ready", { id, epoch: lease.epoch });

@@ -212,15 +212,18 @@ export class TurnStore {
   }
 
   /**
-   * Turns that run and that nobody works on: released ones, and own ones that this process does not know (later with each
-   * life, so that a turn that cannot be ended is not tried without pause). At most `limit`.
+   * Turns that run and that nobody works on: released ones, own ones that this process does not know (later with each life, so
+   * that a turn that cannot be ended is not tried without pause), and those that were stored under the name of a dead process
+   * when its turns had been released already. At most `limit`.
    */
   async unattended(known: readonly string[], limit: number): Promise<readonly string[]> {
     const rows = await this.#database.query<{ id: string }>(
       {
         name: "unattended_turns",
         text: `select id from dure.turns where status = 'running' and (holder is null
-          or (holder = $1 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second' and not (id = any($2)))) order by held_at limit $3`,
+          or (holder = $1 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second' and not (id = any($2)))
+          or holder = any(array(select p.id from dure.processes p where p.recovered_at > clock_timestamp() - interval '1 hour')))
+          order by held_at limit $3`,
       },
       [this.#holder, known, limit],
     );
@@ -320,7 +323,7 @@ export class TurnStore {
   }
 
   /** Stored events after `after` and whether the turn is done; null when there is no such turn. */
-  async read(turn: string, after: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<{ status: "queued" | "running" | "done"; rows: readonly (JournalRow & { at: number })[] } | null> {
+  async read(turn: string, after: number): Promise<{ status: "queued" | "running" | "done"; rows: readonly (JournalRow & { at: number })[] } | null> {
     const rows = await this.#database.query<{ status: "queued" | "running" | "done"; seq: number | null; place: string; type: string; data: unknown; at: number }>(
       {
         name: "read_turn",

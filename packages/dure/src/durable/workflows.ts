@@ -152,7 +152,7 @@ export class Workflows {
     DBOS.setConfig({
       name: APPLICATION,
       systemDatabaseUrl: PLACEHOLDER_URL,
-      systemDatabasePool: pool as never,
+      systemDatabasePool: pool,
       systemDatabaseSchemaName: "dbos",
       executorID: lease.id,
       applicationVersion: appVersion,
@@ -421,7 +421,7 @@ const TYPES: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: "text" | "binary") =>
     oid === INT8 && format !== "binary"
       ? (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))
-      : pg.types.getTypeParser(oid, format as "text")) as pg.CustomTypesConfig["getTypeParser"],
+      : pg.types.getTypeParser(oid, format)) as pg.CustomTypesConfig["getTypeParser"],
 };
 
 /** DBOS talks much: its information is our debugging. */

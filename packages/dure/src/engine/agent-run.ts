@@ -467,7 +467,7 @@ function isControl(error: unknown): boolean {
 function llmDone(outcome: AgentOutcome): { message: string; action?: string } {
   const { data } = outcome;
   const extra = isObject(data) ? data : {};
-  return { ...extra, message: outcome.text } as { message: string; action?: string };
+  return { ...extra, message: outcome.text };
 }
 
 function outcomeOf(result: AgentResult, text = messageIn(result)): AgentOutcome {

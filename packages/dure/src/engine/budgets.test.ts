@@ -397,7 +397,7 @@ describe("processes that share a limit", () => {
     expect(after.done.error).toBeUndefined();
   });
 
-  test("the sums hold whatever processes reserve, settle, tidy and die", { timeout: 300_000 }, async () => {
+  test("the sums hold whatever processes reserve, settle, tidy and die", { timeout: 900_000 }, async () => {
     await using db = await testDatabase({ max: 8 });
     const long = process.env["DURE_TEST_LONG"] !== undefined;
     const seeds = long ? Array.from({ length: 20 }, (_, index) => index + 1) : [1, 2, 3];
@@ -445,7 +445,8 @@ class World {
   constructor(database: Database, most: number, at: number) {
     this.#database = database;
     this.#most = most;
-    this.#limits = { day: { tokens: most } };
+    // Twice as many millionths as tokens are used; tokens are what is scarce.
+    this.#limits = { day: { tokens: most, microUsd: 4 * most } };
     let ticks = 0;
     // So much time passes between two looks that no refusal is remembered.
     this.#clock = { ...systemClock, now: () => at, monotonic: () => (ticks += 1_000) };
@@ -465,13 +466,16 @@ class World {
     for (const { keeper } of this.#members) await keeper.stop();
     const [last] = this.#members;
     await last!.keeper.tidy();
-    assert.deepEqual(await last!.keeper.standing(), [{ scope: "day", unit: "tokens", most: this.#most, used: this.#used, lent: 0 }]);
+    assert.deepEqual(await last!.keeper.standing(), [
+      { scope: "day", unit: "tokens", most: this.#most, used: this.#used, lent: 0 },
+      { scope: "day", unit: "usd", most: 4 * this.#most, used: 2 * this.#used, lent: 0 },
+    ]);
   }
 
   async #check(): Promise<void> {
     const [standing] = await this.#members[0]!.keeper.standing();
     const [blocks] = await this.#database.query<{ lent: number }>(
-      { text: "select coalesce(sum(granted - folded), 0)::bigint as lent from dure.budget_blocks where process = any($1)" },
+      { text: "select coalesce(sum(granted - folded), 0)::bigint as lent from dure.budget_blocks where process = any($1) and pool like '%/tokens'" },
       [this.#members.map((member) => member.processId)],
     );
     const reserved = this.#open.reduce((sum, { amount }) => sum + amount, 0);
@@ -484,7 +488,7 @@ class World {
     const processId = newId("process");
     const shared = { database: this.#database, clock: this.#clock };
     const notifications = { publish: () => {} };
-    const keeper = new BudgetKeeper({ ...shared, notifications, limits: this.#limits, priceOf: () => undefined, timeZone: "UTC", logger: silentLogger, processId, lease: new AbortController().signal });
+    const keeper = new BudgetKeeper({ ...shared, notifications, limits: this.#limits, priceOf: () => ({ in: 0, out: 2_000_000 }), timeZone: "UTC", logger: silentLogger, processId, lease: new AbortController().signal });
     return { processId, keeper, turns: new TurnStore({ ...shared, notifications: notifications as never, holder: processId }) };
   }
 
@@ -511,7 +515,7 @@ class World {
       {
         text: `select coalesce(sum(b.granted - b.folded - coalesce((
             select sum(coalesce(r.used_tokens, r.tokens)) from dure.budget_reservations r where r.process = b.process and not r.folded), 0)), 0)::bigint as free
-          from dure.budget_blocks b where b.process = any($1) and b.process <> $2`,
+          from dure.budget_blocks b where b.process = any($1) and b.process <> $2 and b.pool like '%/tokens'`,
       },
       [this.#members.map((member) => member.processId), processId],
     );
@@ -550,5 +554,5 @@ function requestOf(amount: number): ModelRequest {
 }
 
 function callOf(used: number): StoredModelCall {
-  return { at: 0, place: "1", agent: "helper", provider: "offline", model: "m", attempt: 1, prompt_hash: "", tokens_in: 0, tokens_out: used, estimated: false, cost_micro_usd: 0, latency_ms: 0, error: null };
+  return { at: 0, place: "1", agent: "helper", provider: "offline", model: "m", attempt: 1, prompt_hash: "", tokens_in: 0, tokens_out: used, estimated: false, cost_micro_usd: 2 * used, latency_ms: 0, error: null };
 }

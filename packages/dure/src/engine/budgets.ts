@@ -85,8 +85,8 @@ const FOLD_MOST = 5_000;
  *   as what was reserved for it.
  *
  * Near a shared limit: the sum of what is used and lent never exceeds it, so calls are refused while a part is still
- * lent: what running calls have reserved and not used, and up to one block (1 %) that another process holds and does
- * not need now; it comes back when that process has been idle for 10–20 s, stops or dies. What a call uses beyond its
+ * lent: what running calls have reserved and not used, and the block (1 %; 2 % when many waited) that another process
+ * holds and does not need now; it comes back when that process has been idle for 10–20 s, stops or dies. What a call uses beyond its
  * reservation (an input estimate that was too low) is counted and may pass the limit by that much.
  */
 export class BudgetKeeper implements Budgets {
@@ -128,7 +128,7 @@ export class BudgetKeeper implements Budgets {
     const { limits, clock } = this.#options;
     const shares = sharesOf({ day: limits.day, total: limits.total }, null, this.#dayOf(clock.now()));
     const pools = new Map((await this.#store.pools(shares.map((share) => share.key))).map((pool) => [pool.key, pool]));
-    return shares.map(({ key, scope, unit, most }) => ({ scope, unit, most, used: Number(pools.get(key)?.used ?? 0), lent: Number(pools.get(key)?.lent ?? 0) }));
+    return shares.map(({ key, scope, unit, most }) => ({ scope, unit, most, used: pools.get(key)?.used ?? 0, lent: pools.get(key)?.lent ?? 0 }));
   }
 
   async reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: GatheredJournal): Promise<"reserved" | "unlimited" | "stop"> {

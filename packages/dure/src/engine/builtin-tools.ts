@@ -1,4 +1,4 @@
-import { lookup as dnsLookup, type LookupAddress } from "node:dns";
+import { lookup as dnsLookup } from "node:dns";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
@@ -134,9 +134,9 @@ function get(url: URL, allowed: ReadonlySet<string>, signal: AbortSignal): Promi
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   dnsLookup(hostname, { ...options, all: true }, (error, found) => {
     if (error) return callback(error, "", 4);
-    const addresses = (found as unknown as LookupAddress[]).filter(({ address }) => !isPrivate(address));
+    const addresses = found.filter(({ address }) => !isPrivate(address));
     const [first] = addresses;
-    if (!first) return callback(privateAddress(hostname) as unknown as NodeJS.ErrnoException, "", 4);
+    if (!first) return callback(privateAddress(hostname), "", 4);
     if (options.all) callback(null, addresses);
     else callback(null, first.address, first.family);
   });

@@ -52,7 +52,7 @@ export class TurnJournal {
   #timer: Cancel | undefined;
   #timerMs = 0;
   #mustWrite = false;
-  #failure: unknown;
+  #failure: Error | undefined;
   #onStop: () => void = () => {};
 
   constructor(options: { store: JournalStore; clock: Clock; rows: readonly JournalRow[]; onCallsStored?: (calls: readonly StoredModelCall[]) => void }) {
@@ -253,7 +253,7 @@ export class TurnJournal {
         this.#tell(rows);
         if (stop) this.#onStop();
       } catch (error) {
-        this.#failure = error;
+        this.#failure = error as Error;
         this.#writing = undefined;
       }
     })();
@@ -276,7 +276,7 @@ export class TurnJournal {
       this.#dropHeld(rest.length);
       this.#emit({ seq: row.seq, event: { type: "LLM_TOKEN", data: rest } });
     }
-    if (this.#rows.length > 0) return void this.#writeSoon(GATHER_MS);
+    if (this.#rows.length > 0) return this.#writeSoon(GATHER_MS);
     const held = this.#heldText.join("");
     this.#heldText = [];
     if (held !== "") this.#show(held);

@@ -278,7 +278,7 @@ function importProblem(file: string, cause: unknown): Problem {
 // --- state
 
 function stateOf(model: z.ZodType | StateDefinition, manager: ManagerExport | undefined): StateDefinition {
-  const machine = manager && "transitions" in manager ? { stages: manager } : (manager as Partial<StateDefinition> | undefined);
+  const machine = manager && "transitions" in manager ? { stages: manager } : manager;
   if (!isSchema(model)) return { ...model, ...machine };
   const schema = model as z.ZodType<Record<string, unknown>>;
   const stage = machine?.stages?.initial;

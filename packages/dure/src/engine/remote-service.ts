@@ -114,7 +114,9 @@ async function problemOf(remote: RemoteService, response: Response): Promise<Dur
   } catch {
     // Not every answer is a problem JSON; the status says enough.
   }
-  return new DureError(typeof problem["code"] === "string" ? problem["code"] : "REMOTE_UNAVAILABLE", `${remote.name}: ${String(problem["detail"] ?? `HTTP ${response.status}`)}`, {
+  const code = typeof problem["code"] === "string" ? problem["code"] : "REMOTE_UNAVAILABLE";
+  const detail = typeof problem["detail"] === "string" ? problem["detail"] : `HTTP ${response.status}`;
+  return new DureError(code, `${remote.name}: ${detail}`, {
     class: response.status >= 500 ? "unavailable" : "input",
     ...(typeof problem["hint"] === "string" && { hint: problem["hint"] }),
   });

@@ -69,7 +69,7 @@ export class SessionReader {
     const row = await this.#row(id, tenant);
     const memory = { ...EMPTY_MEMORY, ...row.memory };
     return {
-      state: row.state as JsonObject,
+      state: row.state,
       memory: { rawHistory: memory.rawHistory.map(({ role, content }) => ({ role, content })), summaryText: memory.summaryText },
       completed: await this.#completed(id),
     };

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
 

@@ -83,7 +83,7 @@ test("onError hears what is stored, and whether something has happened outside",
         throw new Error("broken");
       }),
     },
-    onError: (_error, _locale, { settled, state: left }) => `${settled ? "settled" : "nothing"}: ${String(left["stage"])}`,
+    onError: (_error, _locale, { settled, state: left }) => `${settled ? "settled" : "nothing"}: ${left["stage"] as string}`,
   });
   await using t = await startTestEngine(service);
 

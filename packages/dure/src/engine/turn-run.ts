@@ -265,7 +265,7 @@ export class TurnRun implements TurnMachinery {
 
   #past(path: string, name: string): ReturnType<TurnJournal["past"]> {
     const past = this.journal.past(path, name);
-    if (past && this.#versionMismatch && !this.#versionRead && name.startsWith("route") === false) {
+    if (past && this.#versionMismatch && !this.#versionRead && !name.startsWith("route")) {
       throw new DivergedError(path, `version ${this.held.version}`, `version ${this.#root.version}`);
     }
     return past;
@@ -382,7 +382,6 @@ export class TurnRun implements TurnMachinery {
 
   #agentRun(agent: Agent, key: string, label: string, call: AgentCallOptions, path: string, emit: (event: TurnEvent) => void): AgentRun {
     const environment = this.#environment;
-    const { held } = this;
     return new AgentRun({
       agent,
       key,

@@ -1,14 +1,16 @@
+import { systemClock } from "./clock.ts";
+
 /** Ids sort by the time they were made: 48 bits of milliseconds, then 80 random bits, as 26 characters of Crockford's base 32. */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 export type IdKind = "turn" | "effect" | "escalation" | "flow" | "process" | "event" | "token" | "call";
 
 /** A new id such as `turn_01KAJ…`; unique without coordination. */
-export function newId(kind: IdKind, now: number = Date.now()): string {
+export function newId(kind: IdKind, now: number = systemClock.now()): string {
   return `${kind}_${ulid(now)}`;
 }
 
-export function ulid(now: number = Date.now()): string {
+export function ulid(now: number = systemClock.now()): string {
   let text = "";
   let time = now;
   for (let index = 0; index < 10; index++) {

@@ -211,7 +211,7 @@ function parseBudgetLimitObject(value: { tokens?: number | undefined; usd?: numb
 function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, long: Long) {
   return z.unknown().transform((value, context): z.output<Text> | z.output<Long> => {
     const result = (typeof value === "string" ? text : long).safeParse(value);
-    if (result.success) return result.data as z.output<Text> | z.output<Long>;
+    if (result.success) return result.data;
     for (const issue of result.error.issues) context.addIssue({ code: "custom", path: issue.path, message: issue.message });
     return z.NEVER;
   });

@@ -33,7 +33,7 @@ describe("an offline model", () => {
     const answers = {
       tools: offlineModel("tools", () => ({ text: "let me see", toolCalls: [{ name: "clock" }, { id: "c2", name: "sum", args: { a: 1 } }] })),
       object: offlineModel("object", () => ({ object: { a: [1] } })),
-      own: offlineModel("own", async function* () { yield "a"; yield "b"; } as unknown as OfflineModel["respond"]),
+      own: offlineModel("own", async function* () { yield "a"; yield "b"; }),
       usage: offlineModel("usage", () => ({ chunks: ["a", "b"], usage: { tokensIn: 5, tokensOut: 6, cachedIn: 2 }, finishReason: "length" as const })),
     };
     const models = makeModels(...Object.values(answers));

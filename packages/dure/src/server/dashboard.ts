@@ -15,9 +15,9 @@ export const dashboardRoutes: FastifyPluginAsync<ServerParts> = async (app, { da
   if (!existsSync(join(dashboardFolder, "index.html"))) {
     throw new DureError("DASHBOARD_MISSING", `${dashboardFolder} holds no index.html.`, { class: "input", hint: "Build the dashboard: npm run build -w packages/dashboard." });
   }
-  await app.register(fastifyStatic, { root: dashboardFolder, serve: false, cacheControl: false, setHeaders: (reply, path) => reply.header("cache-control", cacheControlOf(path)) });
+  await app.register(fastifyStatic, { root: dashboardFolder, serve: false, cacheControl: false, setHeaders: (reply, path) => void reply.header("cache-control", cacheControlOf(path)) });
 
-  app.get("/*", { schema: { hide: true } as object, config: { scope: "public" } }, async (request, reply) => {
+  app.get("/*", { schema: { hide: true }, config: { scope: "public" } }, async (request, reply) => {
     const path = decodeURIComponent((request.raw.url ?? "/").split("?", 1)[0]!);
     if (!API.test(path) && (await isFile(dashboardFolder, path))) return reply.sendFile(path.slice(1));
     if (!API.test(path) && wantsPage(path, request.headers.accept)) return reply.sendFile("index.html");

@@ -186,10 +186,10 @@ function hostNotAllowed(host: string | undefined): DureError {
 class KnownPaths {
   readonly #routes: { pattern: RegExp; methods: readonly string[] }[] = [];
 
-  add(url: string, method: string | readonly string[]): void {
+  add(url: string, method: string | string[]): void {
     if (url.includes("*")) return;
     const pattern = new RegExp(`^${url.split(/:[A-Za-z_]+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^/]+")}$`);
-    this.#routes.push({ pattern, methods: [method].flat() as string[] });
+    this.#routes.push({ pattern, methods: [method].flat() });
   }
 
   methodsOf(path: string): readonly string[] {

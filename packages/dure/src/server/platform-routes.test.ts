@@ -237,7 +237,7 @@ describe("/openapi.json", () => {
     ]);
     for (const [path, operations] of Object.entries(document.paths)) {
       for (const operation of Object.values(operations)) {
-        const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
         const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === "path").map(({ name }) => name);
         expect(declared.sort()).toEqual(named.sort());
         expect(Object.keys(operation.responses).length).toBeGreaterThan(0);

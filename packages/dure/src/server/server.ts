@@ -91,7 +91,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     genReqId: () => ulid(options.clock.now()),
     routerOptions: { maxParamLength: 1_024 },
     return503OnClosing: false, // guard.ts says it as a problem
-    frameworkErrors: (error, request, reply) => sendProblem(options, error, request, reply as FastifyReply),
+    frameworkErrors: (error, request, reply) => void sendProblem(options, error, request, reply as FastifyReply),
     clientErrorHandler: answerBrokenHttp,
   });
   const closing = new AbortController();

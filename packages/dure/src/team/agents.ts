@@ -8,7 +8,6 @@ import { defineService, flow, type Service } from "../engine/service.ts";
 import { NotSentError, tool, type AnyTool } from "../engine/tool.ts";
 import { DureError } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
-import type { CardInput } from "../models/card.ts";
 import { closest } from "../models/spelling.ts";
 import type { LoadedTeam } from "./config.ts";
 
@@ -36,7 +35,7 @@ async function agentService(folder: string, id: string, agent: { displayName?: s
   const helper = chatAgent({
     name: id,
     prompt: [`You are ${title}.`, ...persona].join("\n\n"),
-    card: { ...own.card, ...agent.card } as CardInput,
+    card: { ...own.card, ...agent.card },
     tools: { remember: memoryTool(folder) },
   });
   return defineService({
@@ -61,7 +60,7 @@ async function readAgentFile(folder: string): Promise<{ displayName?: string; ca
     const meant = closest(key, AGENT_KEYS);
     throw new DureError("AGENT_INVALID", `${file}: the key "${key}" is not known.`, { class: "input", hint: meant ? `Did you mean ${meant}?` : `Keys are: ${AGENT_KEYS.join(", ")}.` });
   }
-  return given as { displayName?: string; card?: object };
+  return given;
 }
 
 async function readPersona(folder: string): Promise<readonly string[]> {
@@ -97,7 +96,7 @@ function memoryTool(folder: string): AnyTool {
       await rename(draft, file);
       return { kept: true };
     },
-    probe: async ({ input }) => ((await read()).split("\n").includes(lineOf((input as { text: string }).text)) ? "happened" : "not_happened"),
+    probe: async ({ input }) => ((await read()).split("\n").includes(lineOf(input.text)) ? "happened" : "not_happened"),
     settle: 0,
   });
 }

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { messageOf, type DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Database, type DatabaseTarget } from "../durable/database.ts";
@@ -37,6 +37,8 @@ export interface RunningTeam {
   readonly processId: string;
   readonly engine: Engine;
   readonly inbox: Inbox;
+  /** Answers without a socket, like `fetch`; a stream is answered when it has ended. */
+  request(path: string, init?: { method?: string; headers?: Record<string, string>; body?: string }): Promise<Response>;
   /** Resolves when another process has taken over: nothing is written any more, the server should leave with exit code 75. */
   readonly fenced: Promise<DureError>;
   /** Accepts nothing more, lets turns finish, gives the rest to other processes. Idempotent. */
@@ -142,7 +144,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     },
   });
   const { url } = await startServer(app, { host: settings.host, port: settings.port });
-  defer("the server", async () => void (await app.close()));
+  defer("the server", () => app.close());
   logger.info({ url, process: processId, services: services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
 
   const running = starting.move();
@@ -152,6 +154,11 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     processId,
     engine,
     inbox,
+    request: async (target, { method = "GET", headers = {}, body } = {}) => {
+      const answer = await app.inject({ method: method as "GET", url: target, headers: { host: "localhost", ...headers }, ...(body !== undefined && { payload: body }) });
+      const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
+      return new Response(answer.rawPayload.length > 0 ? new Uint8Array(answer.rawPayload) : null, { status: answer.statusCode, headers: fields });
+    },
     fenced: fenced.promise,
     stop: () => (stopped ??= running.disposeAsync()),
   };

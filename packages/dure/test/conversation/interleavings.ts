@@ -74,7 +74,7 @@ export class World implements AsyncDisposable {
     }
     await this.#comeToRest();
     await this.#check();
-    expect(this.#problems).toEqual([]);
+    expectEqual(this.#problems, []);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -352,7 +352,7 @@ export class World implements AsyncDisposable {
       const turn = turns.find(({ id }) => id === turnId)!;
       const stored = [...events.filter((event) => event.turn_id === turnId).map(({ seq, type, data }) => ({ seq, type, data })), { seq: turn.done_seq, type: "DONE", data: turn.done as unknown }];
       try {
-        expect(frames).toEqual(stored);
+        expectEqual(frames, stored);
       } catch (error) {
         this.#problems.push(`a reader of ${turnId} has read something else than what is stored: ${messageOf(error)}`);
       }
@@ -371,7 +371,7 @@ export class World implements AsyncDisposable {
           return done.error?.code === "TURN_STOPPED" ? [asked, expect.any(String) as string] : [asked, done.message];
         });
       try {
-        expect((memory.rawHistory ?? []).map(({ content }) => content)).toEqual(expected);
+        expectEqual((memory.rawHistory ?? []).map(({ content }) => content), expected);
       } catch (error) {
         this.#problems.push(`the memory of ${id}: ${messageOf(error)}`);
       }
@@ -456,6 +456,11 @@ function serviceOf(policy: BusyPolicy): Service {
     sessions: { busy: policy },
     memory: { enableSummary: false, maxRawTurns: 1_000 },
   });
+}
+
+/** Throws with the difference. */
+function expectEqual(found: unknown, expected: unknown): void {
+  expect(found).toEqual(expected);
 }
 
 function pick<Item>(items: readonly Item[], index: number): Item | undefined {

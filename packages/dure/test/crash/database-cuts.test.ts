@@ -35,14 +35,14 @@ afterAll(async () => {
 
 test("a turn outlives a cut after any of its messages: booked once, no model asked twice", { timeout: 1_200_000 }, async () => {
   expect(messages).toBeGreaterThan(40);
-  for (const n of chosen(messages)) await cutAfter(n, { everyLine: false });
+  for (const n of chosen(messages)) await expectWholeAfterCut(n, { everyLine: false });
 });
 
 test("a turn outlives a cut of every connection at once", { timeout: 1_200_000 }, async () => {
-  for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) await cutAfter(n, { everyLine: true });
+  for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) await expectWholeAfterCut(n, { everyLine: true });
 });
 
-async function cutAfter(n: number, options: { everyLine: boolean }): Promise<void> {
+async function expectWholeAfterCut(n: number, options: { everyLine: boolean }): Promise<void> {
   let last: ProxiedStatement | undefined;
   const cut = world.proxy.cut(n, (statement) => ofTurn(statement) && ((last = statement), true), options);
   const { session, events } = await transferWhole();

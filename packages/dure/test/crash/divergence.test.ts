@@ -45,7 +45,7 @@ test.each<[Variant, string]>([
   expect(await world.database.query({ text: "select status from dure.effects where session_id = $1" }, [session])).toEqual([{ status: "done" }]);
   expect(greeting).toMatchObject({ message: "안녕하세요." });
   const events = await expectWholeStream(world, reader);
-  rows.push({ handler: what, "ended with": String((done["error"] as { code: string }).code), bookings: world.bookingsOf(session), "events read": events, "next message": "answered" });
+  rows.push({ handler: what, "ended with": (done["error"] as { code: string }).code, bookings: world.bookingsOf(session), "events read": events, "next message": "answered" });
 });
 
 /** Outcomes of the effects that the open escalation about a turn names. */

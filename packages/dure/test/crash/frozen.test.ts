@@ -23,7 +23,7 @@ afterAll(async () => {
 test.each([
   {
     at: "the bank was called, not booked yet",
-    async come() {
+    come: async () => {
       world.bank.addFaults({ kind: "delay", when: "before", ms: 1_500 });
       await world.until("the bank was not called", () => world.bank.faults().every(({ kind }) => kind !== "delay"));
       return () => {};
@@ -32,7 +32,7 @@ test.each([
   {
     // When it thaws, the answer that allows the call lies in its socket, older than the takeover.
     at: "the intent is written, the bank not called yet",
-    async come() {
+    come: async () => {
       const stop = world.proxy.stop("after", ({ name }) => name === "effect_intent");
       await stop.reached;
       return () => stop.release();

@@ -75,7 +75,7 @@ test("processes that start at once on one new folder share one server; it stops 
   const [first, second, third] = await Promise.all([user(home.path), user(home.path), user(home.path)]);
 
   expect(new Set([first, second, third].map((process) => process.postmaster)).size).toBe(1);
-  expect([first, second, third].map((process) => process.reused).sort()).toEqual([false, true, true]);
+  expect([first, second, third].filter((process) => process.reused)).toHaveLength(2);
 
   await first.leave();
   await second.leave();
