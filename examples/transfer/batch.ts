@@ -11,7 +11,7 @@ export type FlowStep =
   | { readonly ok: false; readonly code: "STAGE_NOT_ALLOWED" | "SLOTS_INVALID" | "QUEUE_EMPTY" | "CONTINUE_FIRST"; readonly because: string; readonly state: TransferState };
 
 /** Turns in FILLING after which a transfer is given up. Source: docs/spec/conversation §8, `MAX_FILL_TURNS`. */
-export const DEFAULT_MAX_FILL_TURNS = 5;
+const DEFAULT_MAX_FILL_TURNS = 5;
 
 /** A new flow: nothing of an earlier one stays. `flowId` is new for every flow. */
 export function startFlow(flowId: string): TransferState {

@@ -63,6 +63,6 @@ export function orderOf({ target, amount, memo, transfer_date: date }: TransferS
 const LONGEST_KEY = 255;
 
 /** The effect's key as the bank keeps it: readable while it fits. */
-export function bankKeyOf(key: string): string {
+function bankKeyOf(key: string): string {
   return key.length <= LONGEST_KEY ? key : createHash("sha256").update(key).digest("base64url");
 }

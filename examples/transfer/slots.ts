@@ -49,7 +49,7 @@ export type IgnoredBecause =
 /** Transfers in one batch. A longer list is not read as one message any more; the person is asked to split it. */
 export const MAX_TASKS = 20;
 /** Operations in one delta: every slot set, cleared and set again is 15. */
-export const MAX_OPERATIONS = 50;
+const MAX_OPERATIONS = 50;
 
 /**
  * The state after a delta. Each operation is coerced, checked and validated by its slot's description; a value that fails

@@ -6,9 +6,7 @@ const root = createRootRoute({ component: Shell });
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  beforeLoad: () => {
-    throw redirect({ to: "/chat" });
-  },
+  beforeLoad: () => redirect({ to: "/chat", throw: true }),
 });
 
 const chatPage = lazyRouteComponent(() => import("./chat/chat-page.tsx"), "ChatPage");

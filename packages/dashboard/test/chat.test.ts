@@ -302,7 +302,7 @@ describe("who may look", () => {
     await page.getByLabel("토큰", { exact: true }).fill("secret-token");
     await page.getByRole("button", { name: "들어가기" }).click();
     await page.getByRole("heading", { name: "무엇을 도와드릴까요?" }).waitFor();
-    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie)).not.toContain("secret-token");
+    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]) + document.cookie)).not.toContain("secret-token");
     await page.getByRole("button", { name: "로그아웃" }).click();
 
     await page.getByRole("heading", { name: "들어가기" }).waitFor();

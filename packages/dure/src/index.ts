@@ -27,7 +27,7 @@ export { done, resetState, runAgent, streamAgentTurn, taskProgress, updateMemory
 
 // Several services behind one name
 export { combineServices, keywordRouter, modelRouter } from "./engine/combine.ts";
-export type { CombinedService, RouteOptions, ServiceRouter } from "./engine/combine.ts";
+export type { AnyService, CombinedService, LeafService, RouteOptions, ServiceRouter } from "./engine/combine.ts";
 export { remoteService } from "./engine/remote-service.ts";
 export type { RemoteService } from "./engine/remote-service.ts";
 

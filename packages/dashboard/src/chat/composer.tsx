@@ -1,6 +1,6 @@
 import { ActionIcon } from "@mantine/core";
 import { IconArrowUp, IconPlayerStopFilled } from "@tabler/icons-react";
-import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 
 /** What an input method reports while it still works on a syllable; some browsers say only this. */
@@ -14,17 +14,12 @@ export function Composer(props: { running: boolean; stopping: boolean; onSend: (
   const [message, setMessage] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
 
-  useLayoutEffect(() => {
-    const element = field.current!;
-    element.style.height = "auto";
-    element.style.height = `${Math.min(element.scrollHeight, MAX_HEIGHT)}px`;
-  }, [message]);
-
   const submit = (): void => {
     if (message.trim() === "") return;
     props.onSend(message.trim());
     setMessage("");
-    field.current?.focus();
+    field.current!.style.height = ""; // one line again
+    field.current!.focus();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey) return;
@@ -39,7 +34,10 @@ export function Composer(props: { running: boolean; stopping: boolean; onSend: (
           ref={field}
           rows={1}
           value={message}
-          onChange={(event) => setMessage(event.currentTarget.value)}
+          onChange={(event) => {
+            setMessage(event.currentTarget.value);
+            fitHeight(event.currentTarget);
+          }}
           onKeyDown={onKeyDown}
           placeholder={props.running ? text.chat.placeholderRunning : text.chat.placeholder}
           aria-label={text.chat.placeholder}
@@ -60,4 +58,10 @@ export function Composer(props: { running: boolean; stopping: boolean; onSend: (
       </p>
     </div>
   );
+}
+
+/** As tall as its text. */
+function fitHeight(field: HTMLTextAreaElement): void {
+  field.style.height = "auto"; // else it would never shrink
+  field.style.height = `${Math.min(field.scrollHeight, MAX_HEIGHT)}px`;
 }

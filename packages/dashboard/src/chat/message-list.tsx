@@ -21,12 +21,12 @@ export function MessageList({ view, conversation, onSend }: { view: Conversation
   const count = view.entries.length;
   const own = view.entries.at(-1)?.role === "user" ? count : 0;
   const following = useRef(true);
+  const ownBefore = useRef(own);
 
   useLayoutEffect(() => {
-    following.current = true; // one's own message is always shown
-  }, [own]);
-  useLayoutEffect(() => {
     const element = scroller.current!;
+    if (own > ownBefore.current) following.current = true; // one's own message is always shown
+    ownBefore.current = own;
     if (following.current) element.scrollTop = element.scrollHeight;
   });
   const onScroll = (): void => {

@@ -1,4 +1,5 @@
 import { useMediaQuery } from "@mantine/hooks";
+import { IconArrowDown } from "@tabler/icons-react";
 import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { clockOf } from "../when.ts";
@@ -18,7 +19,6 @@ export function EventRows(props: {
   picked: LogRow | undefined;
   onPick: (row: LogRow) => void;
   empty: string;
-  newerLabel: (count: number) => ReactNode;
 }): ReactNode {
   const text = useText();
   const { rows } = props;
@@ -56,14 +56,17 @@ export function EventRows(props: {
     place.current.following = true;
     scroller.current!.scrollTop = scroller.current!.scrollHeight;
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
+  /** While an event is open, the arrows go from event to event; the one beside the focused one is always drawn. */
+  const onKeyDown = (event: KeyboardEvent<HTMLButtonElement>, index: number): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step === 0 || props.picked === undefined) return;
-    const next = rows[rows.findIndex((row) => row.index === props.picked!.index) + step];
-    if (next === undefined) return;
+    const next = rows[index + step];
+    if (step === 0 || props.picked === undefined || next === undefined) return;
     event.preventDefault();
     props.onPick(next);
-    const y = rows.indexOf(next) * height;
+    const item = event.currentTarget.parentElement;
+    const beside = step === 1 ? item?.nextElementSibling : item?.previousElementSibling;
+    beside?.querySelector("button")?.focus({ preventScroll: true });
+    const y = (index + step) * height;
     const element = scroller.current!;
     if (y < element.scrollTop) element.scrollTop = y;
     else if (y + height > element.scrollTop + element.clientHeight) element.scrollTop = y + height - element.clientHeight;
@@ -75,11 +78,11 @@ export function EventRows(props: {
   return (
     <div className="event-rows">
       {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
-      <div className="event-scroll" ref={scroller} onScroll={onScroll} onKeyDown={onKeyDown} tabIndex={0} role="region" aria-label={text.events.list}>
+      <div className="event-scroll" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label={text.events.list}>
         <div role="list" style={{ blockSize: rows.length * height, position: "relative" }}>
           {shown.map((row, offset) => (
             <div role="listitem" key={row.index} aria-setsize={rows.length} aria-posinset={from + offset + 1} className="event-item" style={{ insetBlockStart: (from + offset) * height, blockSize: height }}>
-              <button type="button" className="event-row" aria-pressed={row.index === props.picked?.index} onClick={() => props.onPick(row)}>
+              <button type="button" className="event-row" aria-pressed={row.index === props.picked?.index} onClick={() => props.onPick(row)} onKeyDown={(event) => onKeyDown(event, from + offset)}>
                 <time className="event-time">{clockOf(row.event.at)}</time>
                 <span className="event-type">{row.event.type}</span>
                 <span className="event-role" data-role={row.event.role}>
@@ -93,7 +96,7 @@ export function EventRows(props: {
       </div>
       {newer > 0 && (
         <button type="button" className="event-newer" onClick={toEnd}>
-          {props.newerLabel(newer)}
+          <IconArrowDown size={14} aria-hidden /> {text.events.newer(newer)}
         </button>
       )}
     </div>

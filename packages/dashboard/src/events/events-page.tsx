@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Drawer, NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
-import { IconArrowDown, IconPlayerPause, IconPlayerPlay, IconSearch, IconTrash } from "@tabler/icons-react";
+import { IconPlayerPause, IconPlayerPlay, IconSearch, IconTrash } from "@tabler/icons-react";
 import type { EventRole, EventsFilter } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
@@ -25,9 +25,13 @@ export function EventsPage(): ReactNode {
   const wide = useMediaQuery("(min-width: 68em)", window.matchMedia("(min-width: 68em)").matches, { getInitialValueInEffect: false });
 
   const [filter] = useDebouncedValue(`${types.trim()}\n${session.trim()}\n${role}`, REST_MS);
+  const [lastFilter, setLastFilter] = useState(filter);
+  if (filter !== lastFilter) {
+    setLastFilter(filter);
+    setPicked(undefined); // the log begins anew
+  }
   useEffect(() => {
     eventLog.start(filterOf(filter));
-    setPicked(undefined);
     return () => eventLog.stop();
   }, [eventLog, filter]);
   useEffect(() => {
@@ -76,11 +80,6 @@ export function EventsPage(): ReactNode {
           picked={picked}
           onPick={setPicked}
           empty={view.rows.length === 0 ? text.events.waiting : text.events.noMatch}
-          newerLabel={(count) => (
-            <>
-              <IconArrowDown size={14} aria-hidden /> {text.events.newer(count)}
-            </>
-          )}
         />
         {wide && picked !== undefined && (
           <aside className="events-detail" aria-label={text.events.detail}>

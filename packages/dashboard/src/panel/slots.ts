@@ -17,7 +17,7 @@ export function slotFields(slots: readonly SlotInfo[], state: JsonObject): SlotF
     const error = errors[slot.name];
     return {
       slot,
-      value: value === null || value === undefined ? "" : isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value),
+      value: value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value),
       error: typeof error === "string" ? error : isObject(error) && typeof error["message"] === "string" ? error["message"] : undefined,
     };
   });
@@ -37,8 +37,8 @@ export function slotChanges(fields: readonly SlotField[], edited: Readonly<Recor
 export function shownValue(value: unknown, slot?: SlotInfo): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return value.toLocaleString();
-  if (slot !== undefined && isNumeric(slot.type) && /^\d+$/.test(String(value))) return Number(value).toLocaleString();
-  return typeof value === "object" ? JSON.stringify(value) : String(value as string);
+  if (typeof value !== "string") return JSON.stringify(value);
+  return slot !== undefined && isNumeric(slot.type) && /^\d+$/.test(value) ? Number(value).toLocaleString() : value;
 }
 
 /** The service's word for a name, else the name with spaces. */

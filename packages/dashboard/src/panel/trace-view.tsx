@@ -11,18 +11,12 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
   const whole = Math.max(trace.totalElapsedMs, sum, 1);
   const tokensIn = trace.agents.reduce((total, agent) => total + agent.tokensIn, 0);
   const tokensOut = trace.agents.reduce((total, agent) => total + agent.tokensOut, 0);
-  let start = 0;
-  const bars = trace.agents.map((agent) => {
-    const from = start;
-    start += agent.elapsedMs;
-    return { agent, from: (from / whole) * 100, share: Math.max((agent.elapsedMs / whole) * 100, 0.8) };
-  });
   return (
     <div className="panel-sections">
       <section>
         <h2 className="panel-title">{text.panel.traceOf}</h2>
         <ol className="trace">
-          {bars.map(({ agent, from, share }, index) => (
+          {barsOf(trace.agents, whole).map(({ agent, from, share }, index) => (
             <li key={index} data-failed={!agent.success || undefined}>
               <div className="trace-head">
                 <span>{agent.agent}</span>
@@ -47,4 +41,17 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
       </section>
     </div>
   );
+}
+
+/** Narrower than this a bar could not be seen, percent. */
+const LEAST_SHARE = 0.8;
+
+/** Where each bar begins and how wide it is, in percent of `whole` milliseconds. Pure. */
+function barsOf(agents: Trace["agents"], whole: number): { agent: Trace["agents"][number]; from: number; share: number }[] {
+  let start = 0;
+  return agents.map((agent) => {
+    const from = start;
+    start += agent.elapsedMs;
+    return { agent, from: (from / whole) * 100, share: Math.max((agent.elapsedMs / whole) * 100, LEAST_SHARE) };
+  });
 }

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Drawer, Loader } from "@mantine/core";
 import { IconMenu2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Outlet, useRouterState } from "@tanstack/react-router";
+import { Outlet, useRouter } from "@tanstack/react-router";
 import { DureError, type Me } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
@@ -34,8 +34,8 @@ export function Shell(): ReactNode {
 function Frame({ me }: { me: Me }): ReactNode {
   const text = useText();
   const [open, setOpen] = useState(false);
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  useEffect(() => setOpen(false), [path]);
+  const router = useRouter();
+  useEffect(() => router.subscribe("onBeforeNavigate", () => setOpen(false)), [router]);
   return (
     <div className="shell">
       <a className="skip" href="#content">

@@ -6,7 +6,6 @@ import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { SessionList } from "../chat/session-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
-import type { Language } from "../text.ts";
 
 /** Pages that exist, in the order of the menu; rooms, jobs, plans and the others join when they are there. */
 const PAGES = [
@@ -57,7 +56,7 @@ function Settings({ me }: { me: Me }): ReactNode {
         size="xs"
         aria-label={text.settings.scheme}
         value={colorScheme}
-        onChange={(value) => setColorScheme(value as "light" | "dark" | "auto")}
+        onChange={(value) => setColorScheme(value)}
         data={[
           { value: "light", label: <SchemeIcon Icon={IconSun} label={text.settings.light} /> },
           { value: "dark", label: <SchemeIcon Icon={IconMoon} label={text.settings.dark} /> },
@@ -68,7 +67,7 @@ function Settings({ me }: { me: Me }): ReactNode {
         size="xs"
         aria-label={text.settings.language}
         value={language}
-        onChange={(value) => choose(value as Language)}
+        onChange={(value) => choose(value)}
         data={[
           { value: "ko", label: <span lang="ko">한국어</span> },
           { value: "en", label: <span lang="en">English</span> },

@@ -36,6 +36,12 @@ interface Turn {
   readonly readers: Set<(frame: Frame) => void>;
 }
 
+interface LoggedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly [name: string]: unknown;
+}
+
 interface StoredSession {
   readonly id: string;
   service: string;
@@ -49,7 +55,7 @@ interface StoredSession {
   trace?: unknown;
 }
 
-export const STRICT_CSP =
+const STRICT_CSP =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; font-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
 export class DoubleServer {
@@ -59,8 +65,8 @@ export class DoubleServer {
   readonly #turns = new Map<string, Turn>();
   readonly #keys = new Map<string, string>();
   readonly #gates = new Map<string, { open: boolean; waiting: (() => void)[] }>();
-  readonly #events: Record<string, unknown>[] = [];
-  readonly #eventReaders = new Set<(event: Record<string, unknown>) => void>();
+  readonly #events: LoggedEvent[] = [];
+  readonly #eventReaders = new Set<(event: LoggedEvent | { readonly reset: string }) => void>();
   readonly #cuts: { path: RegExp; afterFrames: number }[] = [];
   readonly #refusals: { path: RegExp; status: number; body: unknown }[] = [];
   /** Every request so far: `POST /v1/… key=… last=…`. */
@@ -119,8 +125,8 @@ export class DoubleServer {
     this.#accept({ session_id: sessionId, message: text }, "system");
   }
 
-  emit(event: Record<string, unknown>): void {
-    const full = { id: `1.${100 + this.#events.length}.${this.#events.length + 1}`, at: Date.now(), ...event };
+  emit(event: { readonly type: string; readonly [name: string]: unknown }): void {
+    const full: LoggedEvent = { id: `1.${100 + this.#events.length}.${this.#events.length + 1}`, at: Date.now(), ...event };
     this.#events.push(full);
     for (const reader of this.#eventReaders) reader(full);
   }
@@ -142,19 +148,19 @@ export class DoubleServer {
       this.journal.push({ method, path, ...extras, ...(body === undefined ? {} : { body }) });
     }
     const refusal = take(this.#refusals, (one) => one.path.test(path));
-    if (refusal) return void json(response, refusal.status, refusal.body, "application/problem+json");
-    if (path === "/healthz") return void json(response, 200, { status: "ok" });
+    if (refusal) return json(response, refusal.status, refusal.body, "application/problem+json");
+    if (path === "/healthz") return json(response, 200, { status: "ok" });
     if (!path.startsWith("/v1")) return this.#file(path, response);
     if (path === "/v1/login") return this.#login(body, response);
     if (!this.#allowed(request)) return problem(response, 401, "TOKEN_MISSING", "A token is needed.", "Log in with a token of `dure token`.");
 
     if (path === "/v1/logout") return void response.writeHead(204, { "set-cookie": "dure=; Path=/; Max-Age=0" }).end();
-    if (path === "/v1/me") return void json(response, 200, { auth: this.#options.token ? "token" : "open", scopes: ["admin"], dev_mode: this.#options.devMode ?? true, locale: "ko" });
-    if (path === "/v1/services") return void json(response, 200, { items: SERVICES });
+    if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", scopes: ["admin"], dev_mode: this.#options.devMode ?? true, locale: "ko" });
+    if (path === "/v1/services") return json(response, 200, { items: SERVICES });
     if (path === "/v1/events") return this.#streamEvents(url, last, response);
     if (path === "/v1/agent/chat/stream" && method === "POST") return this.#chat(body as Request, typeof key === "string" ? key : undefined, response);
-    if (path === "/v1/agent/sessions") return void json(response, 200, this.#list(url));
-    if (path === "/v1/agent/completed") return void json(response, 200, { items: [] });
+    if (path === "/v1/agent/sessions") return json(response, 200, this.#list(url));
+    if (path === "/v1/agent/completed") return json(response, 200, { items: [] });
 
     const turn = /^\/v1\/agent\/turns\/([^/]+)\/(stream|stop)$/.exec(path);
     if (turn) {
@@ -335,27 +341,27 @@ export class DoubleServer {
   #streamEvents(url: URL, last: string | string[] | undefined, response: ServerResponse): void {
     this.filters.push(Object.fromEntries(url.searchParams));
     const types = url.searchParams.get("types")?.split(",") ?? [];
-    const fits = (event: Record<string, unknown>): boolean =>
-      (types.length === 0 || types.some((type) => (type.endsWith(".*") ? String(event["type"]).startsWith(type.slice(0, -1)) : event["type"] === type))) &&
+    const fits = (event: LoggedEvent): boolean =>
+      (types.length === 0 || types.some((type) => (type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type))) &&
       ["session", "role", "run", "room"].every((name) => !url.searchParams.has(name) || event[name] === url.searchParams.get(name));
     const cut = take(this.#cuts, (one) => one.path.test("/v1/events"));
     let written = 0;
-    const write = (event: Record<string, unknown>): void => {
-      if ("reset" in event) return void response.write(`event: reset\ndata: ${JSON.stringify({ oldest: event["reset"] })}\n\n`);
+    const write = (event: LoggedEvent | { readonly reset: string }): void => {
+      if (isReset(event)) return void response.write(`event: reset\ndata: ${JSON.stringify({ oldest: event.reset })}\n\n`);
       if (!fits(event)) return;
-      response.write(`id: ${event["id"]}\nevent: ${event["type"]}\ndata: ${JSON.stringify(event)}\n\n`);
+      response.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       if (cut && ++written >= cut.afterFrames) {
         this.#eventReaders.delete(write);
         setImmediate(() => response.destroy());
       }
     };
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    const now = typeof last === "string" ? last : (this.#events.at(-1)?.["id"] ?? "1.1.0");
-    response.write(`: events\nid: ${String(now)}\n\n`);
+    const now = typeof last === "string" ? last : (this.#events.at(-1)?.id ?? "1.1.0");
+    response.write(`: events\nid: ${now}\n\n`);
     if (cut?.afterFrames === 0) return void setImmediate(() => response.destroy());
     response.on("close", () => this.#eventReaders.delete(write));
     this.#eventReaders.add(write);
-    const index = typeof last === "string" && last !== "1.1.0" ? this.#events.findIndex((event) => event["id"] === last) : last === "1.1.0" ? -1 : this.#events.length - 1;
+    const index = typeof last === "string" && last !== "1.1.0" ? this.#events.findIndex((event) => event.id === last) : last === "1.1.0" ? -1 : this.#events.length - 1;
     for (const event of this.#events.slice(index + 1)) if (this.#eventReaders.has(write)) write(event);
   }
 
@@ -434,6 +440,10 @@ function debugOf(session: StoredSession): unknown {
 function take<Item>(list: Item[], fits: (item: Item) => boolean): Item | undefined {
   const index = list.findIndex(fits);
   return index < 0 ? undefined : list.splice(index, 1)[0];
+}
+
+function isReset(event: LoggedEvent | { readonly reset: string }): event is { readonly reset: string } {
+  return "reset" in event;
 }
 
 function json(response: ServerResponse, status: number, body: unknown, type = "application/json"): void {

@@ -409,7 +409,7 @@ describe("processes that share a limit", () => {
           for (const next of actions) await world.act(next);
           await world.end();
         }),
-        { seed, numRuns: long ? 50 : 8 },
+        { seed, numRuns: long ? 20 : 8 },
       );
     }
   });

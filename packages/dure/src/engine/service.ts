@@ -5,7 +5,6 @@ import type { Agent } from "./agent.ts";
 import type { MemoryOptions } from "./memory.ts";
 import type { StateDefinition } from "./state.ts";
 import type { TurnContext } from "./turn-context.ts";
-import { flowHandler } from "./flow.ts";
 
 /** What a handler says at the end of its flow. The engine adds the snapshot, hooks and the trace. */
 export interface DonePayload {
@@ -31,7 +30,11 @@ export type FlowHandler = (turn: TurnContext) => AsyncGenerator<TurnEvent, DoneP
 
 /** The second face of a flow handler: an async function; events leave by themselves. */
 export function flow(work: (turn: TurnContext) => Promise<DonePayload>): FlowHandler {
-  return flowHandler(work);
+  // Its agents' events leave through the turn itself, so there is nothing to yield.
+  // oxlint-disable-next-line require-yield
+  return async function* (turn) {
+    return await work(turn);
+  };
 }
 
 /** What happens to a message that arrives while the session's turn runs. Source: docs/spec/conversation §3. */

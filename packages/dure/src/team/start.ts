@@ -124,10 +124,11 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     conversations: engine,
     events,
     inbox,
-    health: async () => ({
-      ready: lease.state === "held" && (await database.health()),
-      checks: { database: { ok: await database.health() }, lease: { ok: lease.state === "held", detail: lease.state } },
-    }),
+    health: async () => {
+      const isReachable = await database.health();
+      const isHeld = lease.state === "held";
+      return { ready: isReachable && isHeld, checks: { database: { ok: isReachable }, lease: { ok: isHeld, detail: lease.state } } };
+    },
     metrics: teamMetrics({ database, engine, events, lease }),
     auth: tokenStoreOf(environment, database, clock, settings),
     devMode: settings.devMode,
