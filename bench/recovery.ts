@@ -26,7 +26,7 @@ await first.kill();
 
 // All times are the wall clock of this machine, which PostgreSQL shares.
 const startedAt = systemClock.now();
-await using second = await PeerProcess.start("dure", { answer: "short", databaseUrl });
+await using _second = await PeerProcess.start("dure", { answer: "short", databaseUrl });
 const readyMs = systemClock.now() - startedAt;
 await until("every turn has ended", async () => {
   const [row] = await ask<{ open: string }>(databaseUrl, "select count(*)::text as open from dure.turns where status <> 'done'");

@@ -240,6 +240,6 @@ function printRounds(peers: Readonly<Record<string, readonly Round[]>>): void {
 }
 
 /** The median over rounds of one peer's figure over the other's in the same round. */
-function pairedRatio<A extends Round, B extends Round>(ours: readonly A[], theirs: readonly B[], figure: (round: Round) => number): number {
+function pairedRatio(ours: readonly Round[], theirs: readonly Round[], figure: (round: Round) => number): number {
   return median(ours.map((round, index) => figure(round) / figure(theirs[index]!)));
 }

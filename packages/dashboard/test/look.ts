@@ -8,6 +8,14 @@ import type { Page } from "playwright-core";
 import { buildSite, launchBrowser, openPage, violations } from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
 
+/** One kind of event for each role. */
+const KINDS = [
+  { type: "turn.accepted", role: "conversation" },
+  { type: "job.started", role: "delegation" },
+  { type: "plan.port_done", role: "orchestration" },
+  { type: "process.started", role: "system" },
+];
+
 const folder = process.argv[2] ?? "serve";
 const { site, remove } = await buildSite();
 if (folder === "serve") {
@@ -61,7 +69,7 @@ if (folder === "serve") {
     await page.goto(`${server.url}/events`);
     await page.getByText("받는 중").waitFor();
     for (let index = 0; index < 60; index++) {
-      server.emit({ type: ["turn.accepted", "job.started", "plan.port_done", "process.started"][index % 4], role: ["conversation", "delegation", "orchestration", "system"][index % 4], session: `s${index}`, data: { step: index, note: "잘 되고 있어요" } });
+      server.emit({ ...KINDS[index % KINDS.length]!, session: `s${index}`, data: { step: index, note: "잘 되고 있어요" } });
     }
     await page.getByText("step=59").waitFor();
     await page.getByText("step=57").click();

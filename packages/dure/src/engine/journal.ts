@@ -138,19 +138,23 @@ export class TurnJournal {
 
   /** Writes all that is gathered. Rejects with the store's error; after that the journal takes no more. */
   async flush(): Promise<void> {
-    if (this.#failure) throw this.#failure;
+    this.#throwIfFailed();
     while (this.#writing) await this.#writing;
-    if (this.#failure) throw this.#failure;
+    this.#throwIfFailed();
     if (!this.hasUnwritten) return;
     this.#closeChunk();
     await this.#write();
+    this.#throwIfFailed();
+  }
+
+  #throwIfFailed(): void {
     if (this.#failure) throw this.#failure;
   }
 
   /** Takes what is gathered for a statement that writes it together with something else; one of the two callbacks must follow. */
   async take(): Promise<Taken> {
     while (this.#writing) await this.#writing;
-    if (this.#failure) throw this.#failure;
+    this.#throwIfFailed();
     this.#closeChunk();
     this.#cancelTimer();
     const rows = this.#rows;

@@ -87,7 +87,10 @@ export class TurnRun implements TurnMachinery {
   readonly #root: AnyService;
   readonly #facts: TurnFacts;
   readonly #stop = new AbortController();
-  readonly #signal: AbortSignal;
+  /** Follows the stop and the lease. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as long as the lease. */
+  readonly #cut = new AbortController();
+  readonly #signal = this.#cut.signal;
+  readonly #onLeaseLost = (): void => this.#cut.abort(this.#environment.lease.reason);
   readonly #places = new Places();
   readonly #startedAt: number;
   readonly #once: OnceRunner;
@@ -121,7 +124,8 @@ export class TurnRun implements TurnMachinery {
     this.#facts = factsOf(held, environment);
     this.#session = { services: {}, ...(held.state as Partial<SessionState>) };
     this.#memory = { ...EMPTY_MEMORY, ...(held.memory as Partial<Memory>) };
-    this.#signal = AbortSignal.any([this.#stop.signal, environment.lease]);
+    if (environment.lease.aborted) this.#onLeaseLost();
+    else environment.lease.addEventListener("abort", this.#onLeaseLost, { once: true });
     this.#startedAt = environment.clock.monotonic();
     const { store } = environment;
     this.journal = new TurnJournal({
@@ -153,7 +157,9 @@ export class TurnRun implements TurnMachinery {
 
   /** Somebody asked for the end. Model calls and tools without effect are cut; a recorded effect is settled first. */
   stop(): void {
-    if (!this.#stop.signal.aborted) this.#stop.abort(new StoppedError());
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort(new StoppedError());
+    this.#cut.abort(this.#stop.signal.reason);
   }
 
   // --- life
@@ -173,6 +179,7 @@ export class TurnRun implements TurnMachinery {
       return { end: "fenced", next: null };
     } finally {
       this.journal.close();
+      this.#environment.lease.removeEventListener("abort", this.#onLeaseLost);
     }
   }
 

@@ -73,10 +73,14 @@ export function classify(error: unknown, now: number): Failure {
   if (isAbort(error)) return failure("aborted");
   if (APICallError.isInstance(error)) return failureOfHttp(error, now);
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error)) return failure("format");
+  if (error instanceof Error && error.message === UNREADABLE_FIRST_FRAME) return failure("format");
   if (EmptyResponseBodyError.isInstance(error)) return failure("empty");
   if (isNetworkError(error)) return failure("network");
   return failureOfStreamError(error) ?? failure("other");
 }
+
+/** All that @ai-sdk/anthropic 4 says when the first frame of an answer is no JSON; only later frames come as a `JSONParseError`. */
+const UNREADABLE_FIRST_FRAME = "Expected a normalized Anthropic stream error";
 
 /** The one error that callers see. A `DureError` stays what it is. */
 export function modelError(error: unknown, call: { provider: string; model: string; now: number; facts?: Readonly<Record<string, unknown>> }): DureError {

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { messageOf, type DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { BUDGET_RULES } from "../durable/budgets.ts";
 import { Database, type DatabaseTarget } from "../durable/database.ts";
 import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
 import { EventLog } from "../durable/event-log.ts";
@@ -18,6 +19,7 @@ import { DEFAULT_RULES, Retention, type RetentionRule } from "../durable/retenti
 import { Takeover } from "../durable/takeover.ts";
 import type { AnyService } from "../engine/combine.ts";
 import type { MemoryOptions } from "../engine/memory.ts";
+import { BudgetKeeper, type BudgetLimits } from "../engine/budgets.ts";
 import { Engine } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/hooks.ts";
 import { Inbox } from "../escalations/inbox.ts";
@@ -89,12 +91,24 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const retention = new Retention({ database, leases: new Leases(shared), logger, clock, rules: retentionRules(settings) });
   const inbox = new Inbox({ database, notifications });
   const models = new Models({ clock, logger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] });
+  const budgets = new BudgetKeeper({
+    limits: budgetLimits(team),
+    priceOf: (llm) => models.priceOf(llm),
+    timeZone: settings.timeZone,
+    database,
+    notifications,
+    clock,
+    logger,
+    processId,
+    lease: lease.signal,
+  });
   const services = [...Object.values(team.services), ...(await agentServices(team))].map((service) => withSettings(service, settings, environment));
   const engine = new Engine({
     services,
     database,
     notifications,
     models,
+    budgets,
     clock,
     logger,
     processId,
@@ -111,6 +125,10 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   defer("the event log", () => events.stop());
   takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));
 
+  takeover.onDead("budgets", (dead) => budgets.releaseBlocks(dead.id));
+
+  budgets.start();
+  defer("budgets", () => budgets.stop());
   engine.start();
   defer("the engine", () => engine.stop());
   await takeover.start();
@@ -214,12 +232,18 @@ function tokenStoreOf(environment: Environment, database: Database, clock: Clock
   return combineTokenStores([given, stored]);
 }
 
+function budgetLimits({ config }: LoadedTeam): BudgetLimits {
+  const { turn, session, agent, team } = config.budgets ?? {};
+  return { ...(turn && { turn }), ...(session && { session }), ...(agent?.day && { agent: { day: agent.day } }), ...(team?.day && { day: team.day }) };
+}
+
 function retentionRules(settings: Settings): readonly RetentionRule[] {
   return [
     ...DEFAULT_RULES.map((rule) => (rule.name === "events" ? { ...rule, keep: settings.keepEventsMs } : rule)),
     { name: "turn-events", table: "dure.turn_events", ageColumn: "at", keep: settings.keepTurnEventsMs, where: "turn_id in (select id from dure.turns where status = 'done')" },
     { name: "idempotency", table: "dure.idempotency", ageColumn: "at", keep: "24h" },
     { name: "model-calls", table: "dure.model_calls", ageColumn: "at", keep: "90d" },
+    ...BUDGET_RULES,
     { name: "audit", table: "dure.audit", ageColumn: "at", keep: "365d" },
   ];
 }

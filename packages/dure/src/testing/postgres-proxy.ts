@@ -13,6 +13,15 @@ export interface ProxiedStatement {
 
 export type StatementTest = (statement: ProxiedStatement) => boolean;
 
+/** One message of the protocol. */
+export interface ProxiedMessage {
+  readonly from: "client" | "server";
+  /** Its letter, such as `S` from a client (Sync) or `Z` from the server (ReadyForQuery). */
+  readonly type: string;
+}
+
+export type MessageTest = (statement: ProxiedStatement, message: ProxiedMessage) => boolean;
+
 /** A connection that stands still at one statement until it is released or its client is gone. */
 export interface Stop {
   /** Resolves when the connection stands there. */
@@ -25,7 +34,7 @@ export interface Stop {
 export interface Cut {
   /** Resolves when the connection was cut. */
   readonly reached: Promise<void>;
-  /** Messages of matching statements that have passed so far, in both directions. */
+  /** Messages for which its test was true, so far. */
   readonly passed: number;
   /** No cut any more; counting ends too. */
   cancel(): void;
@@ -89,10 +98,10 @@ export class PostgresProxy implements AsyncDisposable {
   }
 
   /**
-   * Counts the messages of statements for which `test` is true (it sees no parameters), in both directions, and cuts the
-   * connection behind the `n`-th: the message has been delivered, nothing after it is. `everyLine` cuts all connections then.
+   * Counts the messages for which `test` is true, in both directions, and cuts the connection behind the `n`-th: that one is
+   * delivered, nothing after it is. Behind a client's Sync this is the lost answer to a commit. `everyLine` cuts all connections.
    */
-  cut(n: number, test: StatementTest, { everyLine = false }: { everyLine?: boolean } = {}): Cut {
+  cut(n: number, test: MessageTest, { everyLine = false }: { everyLine?: boolean } = {}): Cut {
     const { promise, resolve } = Promise.withResolvers<void>();
     const armed: ArmedCut = { n, test, passed: 0, reached: resolve, everyLine };
     this.#cuts.push(armed);
@@ -123,10 +132,10 @@ export class PostgresProxy implements AsyncDisposable {
         if (armed) remove(this.#stops, armed);
         return armed;
       },
-      count: (statement) => {
+      count: (statement, message) => {
         let cutHere = false;
         for (const armed of [...this.#cuts]) {
-          if (!armed.test(statement)) continue;
+          if (!armed.test(statement, message)) continue;
           armed.passed += 1;
           if (armed.passed !== armed.n) continue;
           remove(this.#cuts, armed);
@@ -151,7 +160,7 @@ interface ArmedStop {
 
 interface ArmedCut {
   readonly n: number;
-  readonly test: StatementTest;
+  readonly test: MessageTest;
   readonly reached: () => void;
   readonly everyLine: boolean;
   passed: number;
@@ -161,7 +170,7 @@ interface Watch {
   /** The stop that this statement meets; it is used up. */
   takeStop(statement: ProxiedStatement): ArmedStop | undefined;
   /** Whether the line ends behind this message of `statement`. */
-  count(statement: ProxiedStatement): boolean;
+  count(statement: ProxiedStatement, message: ProxiedMessage): boolean;
 }
 
 /** One client's connection. Messages pass one by one; between a client's first and the server's ReadyForQuery they belong to one statement. */
@@ -237,7 +246,7 @@ class Line {
   #pass(to: Socket, message: Message, statement: ProxiedStatement | undefined): void {
     if (this.#held) return void this.#held.push({ to, bytes: message.bytes });
     to.write(message.bytes);
-    if (statement && this.#watch.count(statement)) this.cut();
+    if (statement && this.#watch.count(statement, { from: to === this.#server ? "client" : "server", type: message.type })) this.cut();
   }
 
   /** The statement that a client's message belongs to. */

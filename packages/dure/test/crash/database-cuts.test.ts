@@ -3,11 +3,12 @@ import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within, type ServerProcess } from "./server-process.ts";
 import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
-import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
+import type { MessageTest, ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
 
-/** What one turn sends to the database; one of them is cut after its n-th message, requests and answers counted alike. */
-const TURN_STATEMENTS: ReadonlySet<string> = new Set(["accept_turn", "journal_turn", "effect_intent", "effect_settle", "finish_turn"]);
-const ofTurn = ({ name }: ProxiedStatement): boolean => TURN_STATEMENTS.has(name);
+/** What one turn sends to the database; requests and answers are counted alike. */
+const TURN_STATEMENTS = ["accept_turn", "journal_turn", "effect_intent", "effect_settle", "finish_turn"];
+const ofTurn = ({ name }: ProxiedStatement): boolean => TURN_STATEMENTS.includes(name);
+const SYNC = "S";
 /** Cuts in a usual run; DURE_TEST_LONG=1 takes every message, and again with all connections cut at once. */
 const SAMPLE = 16;
 const isLong = process.env["DURE_TEST_LONG"] === "1";
@@ -15,13 +16,14 @@ const isLong = process.env["DURE_TEST_LONG"] === "1";
 const rows: Row[] = [];
 let world: World;
 let server: ServerProcess;
-/** Messages of one turn on connections that have prepared nothing yet. */
+/** Messages of one turn whose statements are prepared. */
 let messages = 0;
 
 beforeAll(async () => {
   world = await World.start();
   server = world.serve();
   await server.url;
+  await transferWhole();
   const count = world.proxy.cut(Number.POSITIVE_INFINITY, ofTurn);
   await transferWhole();
   messages = count.passed;
@@ -33,22 +35,37 @@ afterAll(async () => {
   printTable("The connection to PostgreSQL cut after the n-th of the turn's messages", rows);
 }, 120_000);
 
-test("a turn outlives a cut after any of its messages: booked once, no model asked twice", { timeout: 1_200_000 }, async () => {
+test("a turn outlives a cut after any of its messages: booked once, no model asked twice", { timeout: 1_800_000 }, async () => {
   expect(messages).toBeGreaterThan(40);
-  for (const n of chosen(messages)) await expectWholeAfterCut(n, { everyLine: false });
+  for (const n of chosen(messages)) await cutAfter(n, ofTurn);
 });
 
-test("a turn outlives a cut of every connection at once", { timeout: 1_200_000 }, async () => {
-  for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) await expectWholeAfterCut(n, { everyLine: true });
+test.each(TURN_STATEMENTS)("a turn outlives the lost answer to the commit of %s", { timeout: 180_000 }, async (name) => {
+  const { wasCut } = await cutAfter(1, (statement, { from, type }) => statement.name === name && from === "client" && type === SYNC);
+
+  expect(wasCut).toBe(true);
 });
 
-async function expectWholeAfterCut(n: number, options: { everyLine: boolean }): Promise<void> {
-  let last: ProxiedStatement | undefined;
-  const cut = world.proxy.cut(n, (statement) => ofTurn(statement) && ((last = statement), true), options);
+test("a turn outlives a cut of every connection at once", { timeout: 1_800_000 }, async () => {
+  for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) await cutAfter(n, ofTurn, { everyLine: true });
+});
+
+async function cutAfter(n: number, test: MessageTest, { everyLine = false } = {}): Promise<{ wasCut: boolean }> {
+  let last = "";
+  const cut = world.proxy.cut(
+    n,
+    (statement, message) => {
+      if (!test(statement, message)) return false;
+      last = `${statement.name}, ${message.from}'s ${message.type}`;
+      return true;
+    },
+    { everyLine },
+  );
   const { session, events } = await transferWhole();
   const wasCut = cut.passed >= n;
   cut.cancel();
-  rows.push({ n, connections: options.everyLine ? "all" : "one", in: wasCut ? last!.name : "not reached", bookings: world.bookingsOf(session), "events read": events });
+  rows.push({ n, "cut behind": wasCut ? last : "not reached", connections: everyLine ? "all" : "one", bookings: world.bookingsOf(session), "events read": events });
+  return { wasCut };
 }
 
 /** `count` numbers from 1 to `most`, both included, evenly spread. */
