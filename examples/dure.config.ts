@@ -4,12 +4,15 @@ import minimal from "./minimal/service.ts";
 import { examplesModel } from "./offline.ts";
 import transfer from "./transfer/service.ts";
 
+/** With a key the examples ask its provider; without one, the functions of this folder. */
+const hasKey = Boolean(process.env["ANTHROPIC_API_KEY"] ?? process.env["OPENAI_API_KEY"]);
+
 export default defineTeam({
   name: "두레",
   locale: "ko",
   timeZone: "Asia/Seoul",
-  // Without a key: functions of this folder. With one in .env: DURE_MODEL=anthropic:claude-haiku-4-5
-  model: "offline:examples",
+  // With a key: DURE_MODEL=anthropic:… names another model than the default.
+  ...(hasKey ? {} : { model: "offline:examples" }),
   offlineModels: [examplesModel],
   services: { transfer, faq, minimal, declared: "./declared" },
 });

@@ -14,7 +14,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** Sources run without a build step, by type stripping; Node does that without a flag and without a warning from 24 on. */
 const NODE_NEEDED = 24;
 
-const COMMANDS = { start: "start.ts", test: "run-tests.ts", build: "run-build.ts", "try-package": "run-package.ts" };
+const COMMANDS = { start: "start.ts", test: "run-tests.ts", build: "run-build.ts", "try-package": "run-package.ts", run: "run-source.ts" };
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const isWindows = process.platform === "win32";

@@ -2,11 +2,11 @@
 
 // Services: one conversational application
 export { defineService, flow } from "./engine/service.ts";
-export type { BusyPolicy, DonePayload, ErrorFacts, FlowHandler, HookContext, HookHandler, Service, ServiceOptions, SessionOptions } from "./engine/service.ts";
+export type { BusyPolicy, CompletedSelector, DonePayload, ErrorFacts, FlowHandler, HookContext, HookHandler, Service, ServiceOptions, SessionOptions } from "./engine/service.ts";
 export type { AgentCallOptions, AgentOutcome, EffectCallOptions, EffectOutcome, EscalationAnswer, TurnContext } from "./engine/turn-context.ts";
 export { loadService } from "./engine/load-service.ts";
 export { ServiceBuilder } from "./engine/service-builder.ts";
-export type { AgentClass, AgentParts, AgentSpec, CompletedSelector } from "./engine/service-builder.ts";
+export type { AgentClass, AgentParts, AgentSpec } from "./engine/service-builder.ts";
 
 // Agents and their tools
 export { AgentResult, chatAgent, conversationalAgent, customAgent, defineAgent } from "./engine/agent.ts";

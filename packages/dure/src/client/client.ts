@@ -1,11 +1,12 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { newId } from "../kernel/ids.ts";
+import type { JsonObject } from "../kernel/json.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
-import type { CompletedEntry, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
+import type { CompletedEntry, Escalation, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
 
@@ -30,6 +31,8 @@ export interface SendOptions extends TurnOptions {
 export interface EventsOptions extends TurnOptions {
   /** Continue behind this position; without it from now on. */
   readonly lastEventId?: string | undefined;
+  /** Begin with the newest so many stored events, 0 to 1,000. */
+  readonly last?: number | undefined;
   readonly onReset?: ((reset: { readonly oldest: string | undefined }) => void) | undefined;
 }
 
@@ -116,13 +119,29 @@ export class DureClient {
     return (await this.#get<{ items: readonly ServiceInfo[] }>("/v1/services", options)).items;
   }
 
-  /** The platform's event log as it grows; ends only by the signal or a refusal. */
+  /** The platform's event log as it grows, from now on or from a position or the newest `last`; ends only by the signal or a refusal. */
   events(filter: EventsFilter = {}, options: EventsOptions = {}): AsyncGenerator<PlatformEvent, never> {
     const { types, ...rest } = filter;
-    const path = `/v1/events${query({ types: types?.join(","), ...rest })}`;
+    const path = `/v1/events${query({ types: types?.join(","), ...rest, last: options.last })}`;
     const open = (lastEventId: string | undefined): Promise<Response> =>
       this.#http.request(path, { headers: streamHeaders(lastEventId), ...pass(options) });
     return followEvents({ ...options, ...this.#reconnect, lastEventId: options.lastEventId, clock: this.#clock, open });
+  }
+
+  // --- questions to a person
+
+  /** What waits for a person, and what was answered; newest first. */
+  async escalations(filter: EscalationsFilter = {}, options: CallOptions = {}): Promise<readonly Escalation[]> {
+    const answer = (await readJson(await this.#http.request(`/v1/escalations${query({ ...filter })}`, pass(options)))) as { items: readonly Record<string, unknown>[] };
+    // The context is whoever's raised it: its keys stay as they are.
+    return answer.items.map(({ context, ...rest }) => ({ ...(fromWire(rest) as Escalation), context: context as JsonObject }));
+  }
+
+  /** Answers with one of the escalation's option values. Gives the turn that goes on, if one does; one already closed is refused with class `conflict`. */
+  async answerEscalation(id: string, value: string, options: CallOptions = {}): Promise<string | null> {
+    const headers = { "content-type": "application/json" };
+    const response = await this.#http.request(`/v1/escalations/${encodeURIComponent(id)}/answer`, { method: "POST", headers, body: JSON.stringify({ value }), ...pass(options) });
+    return (fromWire(await readJson(response)) as { turnId: string | null }).turnId;
   }
 
   me(options: CallOptions = {}): Promise<Me> {

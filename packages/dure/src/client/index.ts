@@ -10,6 +10,8 @@ export { EMPTY_TURN_VIEW, shownText, turnView, type AgentRun, type TurnView } fr
 // What the routes give and take
 export {
   type CompletedEntry,
+  type Escalation,
+  type EscalationsFilter,
   type EventsFilter,
   type HistoryEntry,
   type Me,

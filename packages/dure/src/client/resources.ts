@@ -114,3 +114,33 @@ export interface EventsFilter {
   readonly room?: string | undefined;
   readonly role?: EventRole | undefined;
 }
+
+/** A recorded request for a decision. */
+export interface Escalation {
+  readonly id: string;
+  /** `decision` (an approval, bound to exact arguments), `effect_unknown`, `turn_diverged`, and those of later capabilities. */
+  readonly type: string;
+  readonly severity: "info" | "warning" | "critical";
+  readonly status: "open" | "answered" | "expired";
+  readonly session: string | null;
+  readonly turn: string | null;
+  readonly service: string | null;
+  readonly question: string;
+  /** What it is about; its keys are those of whoever asked. */
+  readonly context: JsonObject;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+  /** The value that was chosen. */
+  readonly answer: string | null;
+  readonly answeredBy: string | null;
+  /** Milliseconds since the epoch, like the other times. */
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly answeredAt: number | null;
+}
+
+export interface EscalationsFilter {
+  readonly status?: Escalation["status"] | undefined;
+  readonly session?: string | undefined;
+  /** 1–200; default 50. */
+  readonly limit?: number | undefined;
+}

@@ -63,6 +63,28 @@ test("a reader on another process sees an event within moments of its commit, wi
   });
 });
 
+test("a reader may begin with the newest that match, fewer when there are fewer, and goes on live", async () => {
+  await using db = await testDatabase();
+  await using logs = await twoLogs(db.url);
+  const { log, database } = logs.writer;
+  await log.append(database, ["a", "b", "c"].map((type) => anEvent(type, { session: "s1" })));
+  await log.append(database, ["d", "e"].map((type) => anEvent(type, { session: "s2" })));
+  const shown = async (count: number, filter: EventFilter = {}): Promise<string[]> => {
+    const page = await log.read(await log.beforeLast(count, filter), filter);
+    return page.events.map(({ type }) => type);
+  };
+
+  expect(await shown(3)).toEqual(["c", "d", "e"]);
+  expect(await shown(2, { session: "s1" })).toEqual(["b", "c"]);
+  expect(await shown(1, { types: ["a", "d.*"] })).toEqual(["a"]);
+  expect(await shown(1_000)).toEqual(["a", "b", "c", "d", "e"]);
+  expect(await log.beforeLast(5, { session: "nobody" })).toBe(await log.now());
+
+  const following = collect(logs.reader.log.follow({ session: "s1" }, { after: await log.beforeLast(2, { session: "s1" }) }), (all) => all.length === 3);
+  await log.append(database, [anEvent("f", { session: "s1" })]);
+  expect(typesOf(await following)).toEqual(["b", "c", "f"]);
+});
+
 test("an event that commits late is not skipped by a reader who has seen younger ones", async () => {
   await using db = await testDatabase();
   await using logs = await twoLogs(db.url);

@@ -57,6 +57,17 @@ export class EventLog {
   }
 
   /**
+   * The position before the newest `count` matching events, so that a reader who begins there gets them and then what comes.
+   * It looks at the newest 20,000 events at most; when fewer match, at all that do.
+   */
+  async beforeLast(count: number, filter: EventFilter = {}): Promise<string> {
+    const rows = await this.#options.database.query<FrameRow & { first_xid: string | null; first_seq: string | null }>(BEFORE_LAST, [count, LOOK_BACK, ...filterParameters(filter)]);
+    const { first_xid: xid, first_seq: seq } = rows[0]!;
+    const { era, end } = frameOf(rows[0]!);
+    return formatPosition(xid === null || seq === null ? end : { era, xid: BigInt(xid), seq: BigInt(seq) - 1n });
+  }
+
+  /**
    * Events behind `after` as they become readable, without gap or duplicate; without `after` from now on. When `after` is
    * older than what is kept, or of another era, the first item is a `reset`, then come all events that there are.
    *
@@ -177,7 +188,6 @@ export class EventLog {
 
   async #readPage(asked: Position | undefined, filter: EventFilter, limit: number, upTo?: Position): Promise<EventPage> {
     const after = asked ?? START;
-    const { exact, prefixes } = typePatterns(filter);
     const rows = await this.#options.database.query<FrameRow & EventRow>(READ, [
       after.xid.toString(),
       after.seq.toString(),
@@ -185,12 +195,7 @@ export class EventLog {
       upTo?.seq.toString() ?? null,
       SCAN,
       limit,
-      exact,
-      prefixes,
-      filter.session ?? null,
-      filter.run ?? null,
-      filter.room ?? null,
-      filter.role ?? null,
+      ...filterParameters(filter),
     ]);
     const frame = frameOf(rows[0]!);
     const lost = asked && whyLost(asked, frame);
@@ -243,6 +248,8 @@ const POLL_BLOCKED = 10;
 const PAGE = 500;
 /** Events looked at for one page, so that a rare filter costs no long statement. */
 const SCAN = 5_000;
+/** Events looked at to find the newest that match, so that a rare filter costs no long statement. Source: our choice. */
+const LOOK_BACK = 20_000;
 const BUFFER_LIMIT = 1_000;
 
 /** For writers that put events into a statement of their own: `select dure.emit($1)` with this parameter. */
@@ -303,7 +310,7 @@ function whyLost(position: Position, frame: Frame): Reset["because"] | undefined
 
 // ── filters ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Whether an event passes. Pure; says the same as the WHERE of READ. */
+/** Whether an event passes. Pure; says the same as `filterCondition`. */
 export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolean {
   const { types, session, run, room, role } = filter;
   if (types && !types.some((type) => (type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type))) return false;
@@ -311,6 +318,12 @@ export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolea
   if (run !== undefined && event.run !== run) return false;
   if (room !== undefined && event.room !== room) return false;
   return role === undefined || event.role === role;
+}
+
+/** Six parameters for a statement's WHERE, in the order of `filterCondition`. */
+function filterParameters(filter: EventFilter): unknown[] {
+  const { exact, prefixes } = typePatterns(filter);
+  return [exact, prefixes, filter.session ?? null, filter.run ?? null, filter.room ?? null, filter.role ?? null];
 }
 
 function typePatterns({ types }: EventFilter): { exact: string[] | null; prefixes: string[] } {
@@ -589,6 +602,16 @@ const EVENT_COLUMNS = `
 
 const FRAME: Statement = { name: "events.frame", text: `select ${FRAME_COLUMNS} from dure.meta m` };
 
+/** Whether row `e` passes; its six parameters begin at `$first`. */
+function filterCondition(first: number): string {
+  const parameter = (offset: number): string => `$${first + offset}::text`;
+  return `(${parameter(0)}[] is null or e.type = any(${parameter(0)}[]) or exists (select from unnest(${parameter(1)}[]) p where starts_with(e.type, p)))
+           and (${parameter(2)} is null or e.session = ${parameter(2)})
+           and (${parameter(3)} is null or e.run = ${parameter(3)})
+           and (${parameter(4)} is null or e.room = ${parameter(4)})
+           and (${parameter(5)} is null or e.role = ${parameter(5)})`;
+}
+
 /** $1, $2 after; $3, $4 up to; $5 rows looked at; $6 rows returned; $7 … filter. */
 const READ: Statement = {
   name: "events.read",
@@ -605,14 +628,25 @@ const READ: Statement = {
     select frame.*, last.xid::text as scanned_xid, last.seq::text as scanned_seq, ${EVENT_COLUMNS}
       from frame left join last on true left join lateral (
         select * from scanned e
-         where ($7::text[] is null or e.type = any($7) or exists (select from unnest($8::text[]) p where starts_with(e.type, p)))
-           and ($9::text is null or e.session = $9)
-           and ($10::text is null or e.run = $10)
-           and ($11::text is null or e.room = $11)
-           and ($12::text is null or e.role = $12)
+         where ${filterCondition(7)}
          order by e.xid, e.seq limit $6::integer
       ) e on true
      order by e.xid, e.seq`,
+};
+
+/** $1 events wanted; $2 rows looked at; $3 … filter. */
+const BEFORE_LAST: Statement = {
+  name: "events.before-last",
+  text: `
+    with frame as materialized (select ${FRAME_COLUMNS} from dure.meta m),
+    newest as (
+      select e.xid, e.seq, e.type, e.session, e.run, e.room, e.role from dure.events e
+       where e.xid < pg_snapshot_xmin(pg_current_snapshot())
+       order by e.xid desc, e.seq desc limit $2::integer
+    ),
+    wanted as (select e.xid, e.seq from newest e where ${filterCondition(3)} order by e.xid desc, e.seq desc limit $1::integer)
+    select frame.*, first.xid::text as first_xid, first.seq::text as first_seq
+      from frame left join lateral (select xid, seq from wanted order by xid, seq limit 1) first on true`,
 };
 
 const POLL: Statement = {

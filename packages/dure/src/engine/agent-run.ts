@@ -256,7 +256,7 @@ export class AgentRun {
         }
         this.#tokensIn += answer.usage.tokensIn;
         this.#tokensOut += answer.usage.tokensOut;
-        if (!agent.schema || answer.toolCalls.length > 0) return { answer, data: undefined };
+        if (answer.toolCalls.length > 0) return { answer, data: undefined };
         const checked = this.#check(answer.text);
         if ("complaint" in checked) {
           complaint = checked.complaint;
@@ -293,16 +293,20 @@ export class AgentRun {
     };
   }
 
-  /** By schema, then by validator. Members that begin with an underscore survive. */
+  /** By schema, then by validator; plain text is `{message}` for the validator. Members that begin with an underscore survive. */
   #check(text: string): { data: unknown } | { complaint: string } {
-    const { schema, validate } = this.#agent;
+    const { kind, schema, validate } = this.#agent;
+    if (!schema) {
+      const objection = kind === "chat" ? validate?.({ message: text }) : undefined;
+      return objection === undefined ? { data: undefined } : { complaint: objection };
+    }
     let raw: Json;
     try {
       raw = parseModelJson(text);
     } catch (error) {
       return { complaint: `The answer is not readable JSON (${messageOf(error)}). Answer with one JSON object only.` };
     }
-    const parsed = schema!.safeParse(raw);
+    const parsed = schema.safeParse(raw);
     if (!parsed.success) {
       const issues = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join(".") || "answer"}: ${issue.message}`);
       return { complaint: `The answer does not fit: ${issues.join("; ")}. Answer again in the asked-for shape.` };

@@ -6,7 +6,7 @@ import { closest } from "../models/spelling.ts";
 import { chatAgent, conversationalAgent, customAgent, type Agent, type AgentOptions, type Validator } from "./agent.ts";
 import { sentence } from "./load-service-schema.ts";
 import type { MemoryOptions } from "./memory.ts";
-import { defineService, type DonePayload, type FlowHandler, type HookHandler, type Service, type ServiceOptions, type SessionOptions } from "./service.ts";
+import { defineService, type CompletedSelector, type FlowHandler, type HookHandler, type Service, type ServiceOptions, type SessionOptions } from "./service.ts";
 import type { StateDefinition } from "./state.ts";
 import type { AnyTool } from "./tool.ts";
 
@@ -28,13 +28,6 @@ export interface AgentSpec {
   /** `true`: must be able to give its text as it comes; `false`: a custom agent gives it whole. Default: as its class is. */
   readonly stream?: boolean | undefined;
 }
-
-/** What is kept of a finished flow; undefined keeps nothing beyond what the engine keeps. Runs in the turn: no outside, no clock. */
-export type CompletedSelector = (
-  done: DonePayload,
-  flow: string,
-  turn: Parameters<FlowHandler>[0],
-) => DonePayload["completed"] | undefined;
 
 /** A complaint about one key of a definition. */
 export interface DefinitionProblem {
@@ -67,7 +60,6 @@ export class ServiceBuilder {
   readonly #tools = new Map<string, AnyTool>();
   readonly #agents = new Map<string, Agent | AgentSpec>();
   readonly #flows = new Map<string, FlowHandler>();
-  #completed: CompletedSelector | undefined;
 
   constructor(name: string) {
     this.#options = { name };
@@ -143,7 +135,7 @@ export class ServiceBuilder {
   }
 
   completed(select: CompletedSelector): this {
-    this.#completed = select;
+    this.#options.completed = select;
     return this;
   }
 
@@ -186,10 +178,9 @@ export class ServiceBuilder {
       const agent = isAgent(given) ? given : this.#assembleAgent(key, given, problems);
       if (agent) agents[key] = agent;
     }
-    const flows = Object.fromEntries([...this.#flows].map(([key, handler]) => [key, this.#completed ? keeping(handler, key, this.#completed) : handler]));
     if (problems.length > 0) return { problems };
     try {
-      return { service: defineService({ ...this.#options, agents, flows }), problems: [] };
+      return { service: defineService({ ...this.#options, agents, flows: Object.fromEntries(this.#flows), schemas: Object.fromEntries(this.#schemas), validators: Object.fromEntries(this.#validators) }), problems: [] };
     } catch (error) {
       return { problems: [{ path: [], message: sentence(error) }] };
     }
@@ -288,16 +279,6 @@ function streaming(agent: Agent, stream: boolean | undefined, path: readonly str
     return whole;
   }
   return agent;
-}
-
-/** The handler, with what `select` keeps of its end. The handler's own word goes first. */
-function keeping(handler: FlowHandler, key: string, select: CompletedSelector): FlowHandler {
-  return async function* (turn) {
-    const done = yield* handler(turn);
-    if (!done || done.completed) return done;
-    const completed = select(done, key, turn);
-    return completed ? { ...done, completed } : done;
-  };
 }
 
 export function unknownName(path: readonly string[], kind: string, name: string, known: readonly string[]): DefinitionProblem {

@@ -1,7 +1,8 @@
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { NextAction, TurnEvent, UiHint } from "../kernel/turn-events.ts";
-import type { Agent } from "./agent.ts";
+import type { z } from "zod";
+import type { Agent, Validator } from "./agent.ts";
 import type { MemoryOptions } from "./memory.ts";
 import type { StateDefinition } from "./state.ts";
 import type { TurnContext } from "./turn-context.ts";
@@ -36,6 +37,9 @@ export function flow(work: (turn: TurnContext) => Promise<DonePayload>): FlowHan
     return await work(turn);
   };
 }
+
+/** What is kept of a finished flow; undefined keeps nothing beyond what the engine keeps. Runs in the turn: no outside, no clock. */
+export type CompletedSelector = (done: DonePayload, flow: string, turn: TurnContext) => DonePayload["completed"] | undefined;
 
 /** What happens to a message that arrives while the session's turn runs. Source: docs/spec/conversation §3. */
 export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
@@ -88,6 +92,12 @@ export interface ServiceOptions {
   readonly state?: StateDefinition<any>;
   readonly memory?: MemoryOptions;
   readonly sessions?: SessionOptions;
+  /** Says what the end of a flow adds to the finished flows when its handler does not. */
+  readonly completed?: CompletedSelector;
+  /** What cards name as `policy.validate`. */
+  readonly validators?: Readonly<Record<string, Validator>>;
+  /** What cards name as `policy.schema`. */
+  readonly schemas?: Readonly<Record<string, z.ZodType>>;
   readonly hooks?: Readonly<Record<string, HookHandler | HookHandler["handle"]>>;
   /** The person's text for an error; undefined keeps the engine's text. */
   readonly onError?: (error: { code: string; message: string }, locale: string, turn: ErrorFacts) => string | undefined;
@@ -95,8 +105,8 @@ export interface ServiceOptions {
   readonly afterTurn?: (turn: { session: string; turn: string; message: string }, context: HookContext) => Promise<void>;
 }
 
-/** One conversational application, checked and ready. */
-export interface Service extends ServiceOptions {
+/** One conversational application, checked and ready: the names in its cards are resolved. */
+export interface Service extends Omit<ServiceOptions, "completed" | "validators" | "schemas"> {
   readonly kind: "service";
   readonly version: string;
   readonly defaultFlow: string;
@@ -116,9 +126,33 @@ export function defineService(options: ServiceOptions): Service {
       }
     }
   }
+  const agents = Object.fromEntries(Object.entries(options.agents).map(([key, agent]) => [key, withNamed(agent, options, (what, hint) => refuse(`agents.${key}: ${what}`, hint))]));
   const intent = options.intent ?? ("intent" in options.agents ? "intent" : undefined);
   if (intent !== undefined && !(intent in options.agents)) {
     refuse(`intent names the agent "${intent}", which is not among agents.`, `Agents are: ${Object.keys(options.agents).join(", ")}.`);
   }
-  return { ...options, kind: "service", version: options.version ?? "1", defaultFlow, ...(intent !== undefined && { intent }) };
+  const { completed, validators: _validators, schemas: _schemas, ...rest } = options;
+  const flows = completed ? Object.fromEntries(Object.entries(options.flows).map(([key, handler]) => [key, keeping(handler, key, completed)])) : options.flows;
+  return { ...rest, agents, flows, kind: "service", version: options.version ?? "1", defaultFlow, ...(intent !== undefined && { intent }) };
+}
+
+/** The agent with the schema and the validator that its card names; what it was given in code goes first. */
+function withNamed(agent: Agent, { schemas = {}, validators = {} }: ServiceOptions, refuse: (what: string, hint: string) => never): Agent {
+  const { schema: schemaName, validate: validatorName } = agent.card.policy;
+  const find = <Value>(kind: string, map: Readonly<Record<string, Value>>, name: string): Value =>
+    map[name] ?? refuse(`the card names the ${kind} "${name}", which the service does not have.`, `Its ${kind}s are: ${Object.keys(map).join(", ") || "none"}.`);
+  const schema = agent.schema ?? (schemaName === undefined ? undefined : find("schema", schemas, schemaName));
+  const validate = agent.validate ?? (validatorName === undefined ? undefined : find("validator", validators, validatorName));
+  if (schema === agent.schema && validate === agent.validate) return agent;
+  return { ...agent, kind: schema && agent.kind === "chat" ? "conversational" : agent.kind, ...(schema && { schema }), ...(validate && { validate }) };
+}
+
+/** The handler, with what `select` keeps of its end. The handler's own word goes first. */
+function keeping(handler: FlowHandler, key: string, select: CompletedSelector): FlowHandler {
+  return async function* (turn) {
+    const done = yield* handler(turn);
+    if (!done || done.completed) return done;
+    const completed = select(done, key, turn);
+    return completed ? { ...done, completed } : done;
+  };
 }

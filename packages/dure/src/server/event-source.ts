@@ -7,6 +7,8 @@ export type EventFrame = { readonly kind: "event"; readonly event: PlatformEvent
 export interface EventSource {
   /** The position behind everything that can be read now. */
   now(): Promise<string>;
+  /** The position before the newest `count` events that match. */
+  beforeLast(count: number, filter: EventFilter): Promise<string>;
   /**
    * Events behind `after`, then new ones, for ever. A position older than the retention gives one `reset` and goes on from
    * the oldest kept. Ends when the signal aborts.

@@ -28,6 +28,22 @@ describe("GET /v1/events", () => {
     expect(again.frames).toEqual(live.frames);
   });
 
+  test("begins with the newest that match when asked to, and a reader that comes back is not given them again", async () => {
+    await using server = await startTestServer();
+    for (const session of ["mina", "jun", "mina", "mina", "jun"]) server.events.publish({ type: "turn.done", session });
+
+    await using two = new SseReader(await server.fetch("/v1/events?session=mina&last=2"));
+    await two.until(({ frames }) => frames.length === 2);
+    await using none = new SseReader(await server.fetch("/v1/events?last=0"));
+    await none.until(({ lastEventId }) => lastEventId !== undefined);
+    await using again = new SseReader(await server.fetch("/v1/events?session=mina&last=2", { headers: { "last-event-id": "1.0.3" } }));
+    await again.until(({ frames }) => frames.length === 1);
+
+    expect(two.frames.map(({ id }) => id)).toEqual(["1.0.3", "1.0.4"]);
+    expect(none.lastEventId).toBe("1.0.5");
+    expect(again.frames.map(({ id }) => id)).toEqual(["1.0.4"]);
+  });
+
   test("says reset when the position is older than what is kept", async () => {
     await using server = await startTestServer();
     for (const type of ["a", "b", "c"]) server.events.publish({ type });
@@ -39,7 +55,7 @@ describe("GET /v1/events", () => {
     expect(stream.frames.map(({ event, data }) => [event, (data as { oldest?: string }).oldest])).toEqual([["reset", "1.0.3"], ["c", undefined]]);
   });
 
-  test.each(["/v1/events?role=nobody", "/v1/events?session=a/b", "/v1/events?last_event_id=turn_1.3"])("%s is 400", async (path) => {
+  test.each(["/v1/events?role=nobody", "/v1/events?session=a/b", "/v1/events?last_event_id=turn_1.3", "/v1/events?last=1001", "/v1/events?last=-1", "/v1/events?last=all"])("%s is 400", async (path) => {
     await using server = await startTestServer();
 
     expect((await server.fetch(path)).status).toBe(400);

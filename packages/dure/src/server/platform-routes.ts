@@ -6,7 +6,7 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import type { EventFilter, EventRole, PlatformEvent } from "../kernel/platform-events.ts";
 import { toWire } from "../kernel/wire.ts";
 import { cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
-import { readEventPosition } from "./event-source.ts";
+import { readEventPosition, type EventSource } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
 import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, problems, ReadyAnswer, ResumeHeaders, splitList } from "./schemas.ts";
 import type { Health, ServerParts } from "./server.ts";
@@ -27,8 +27,8 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
       const filter = filterOf(request.query);
       const given = readEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
       await assertOwn(parts, principal, filter);
-      // "From now on" is told as a position at once: a reader that is cut off before the first event comes back to here.
-      const after = given ?? (await events.now());
+      // Where it begins is told at once: a reader that is cut off before the first event comes back to here.
+      const after = given ?? (await beginOf(events, request.query.last, filter));
 
       reply.hijack();
       const stream = streams.open(reply.raw, reply.getHeaders() as OutgoingHttpHeaders, `: events\nid: ${after}\n\n`);
@@ -116,6 +116,11 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
 
   app.get("/openapi.json", { config: { scope: "public" }, schema: { hide: true } }, async () => app.swagger());
 };
+
+/** From now on, or from before the newest `last` events. A reader that comes back says its place itself, and `last` is passed over. */
+async function beginOf(events: EventSource, last: number | undefined, filter: EventFilter): Promise<string> {
+  return last === undefined || last === 0 ? events.now() : events.beforeLast(last, filter);
+}
 
 function filterOf(query: z.output<typeof EventsQuery>): EventFilter {
   const { types, session, run, room, role } = query;

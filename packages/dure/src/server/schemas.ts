@@ -79,6 +79,13 @@ export const EventsQuery = z.object({
   room: z.string().max(200).optional(),
   role: z.enum(["conversation", "delegation", "orchestration", "system"]).optional(),
   last_event_id: z.string().max(100).optional(),
+  last: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .optional()
+    .meta({ description: "Begin with the newest so many stored events that match, 0 to 1,000, then go on live; without it from now on. Last-Event-ID goes before it." }),
 });
 
 /** `a, b` as `["a", "b"]`. */

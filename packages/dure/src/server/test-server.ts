@@ -75,6 +75,11 @@ export class TestEvents implements EventSource {
     return `1.0.${this.all.length}`;
   }
 
+  async beforeLast(count: number, filter: EventFilter): Promise<string> {
+    const first = this.all.filter((event) => filter.session === undefined || filter.session === event.session).at(-count);
+    return first ? `1.0.${this.all.indexOf(first)}` : this.now();
+  }
+
   async *follow(filter: EventFilter, { after, signal }: { after: string; signal: AbortSignal }): AsyncIterable<EventFrame> {
     const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     let index = Number(after.split(".")[2]);
