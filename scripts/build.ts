@@ -14,8 +14,8 @@ export interface BuildResult {
 
 /** Builds in order, stops at the first failure. Running it again at once builds nothing. */
 export async function buildStale(options: { env?: NodeJS.ProcessEnv } = {}): Promise<BuildResult[]> {
-  // The licence stands once in the repository and goes with the package.
-  await copyFile(path.join(root, "LICENSE"), path.join(root, LIBRARY, "LICENSE"));
+  // These stand once in the repository and go with the package.
+  for (const page of ["LICENSE", "README.md"]) await copyFile(path.join(root, page), path.join(root, LIBRARY, page));
 
   const results: BuildResult[] = [];
   for (const part of PARTS) {

@@ -24,10 +24,10 @@ export interface Bound {
   readonly aim?: number;
 }
 
-export type Standing = "aim met" | "must met" | "MISSED" | "aim missed";
+type Standing = "aim met" | "must met" | "MISSED" | "aim missed";
 
 /** Pure. Without a must, a missed aim is only that. */
-export function decideStanding(value: number, { direction, must, aim }: Bound): Standing {
+function decideStanding(value: number, { direction, must, aim }: Bound): Standing {
   const holds = (bound: number): boolean => (direction === "≤" ? value <= bound : value >= bound);
   if (aim !== undefined && holds(aim)) return "aim met";
   if (must === undefined) return "aim missed";

@@ -43,7 +43,10 @@ const queries = new QueryClient({
   },
 });
 const client = new DureClient({ baseUrl: "", reconnect: { attempts: 20 } });
-const conversations = new Conversations({ client, onChange: () => void queries.invalidateQueries({ queryKey: ["sessions"] }) });
+const onChange = (): void => {
+  for (const queryKey of [["sessions"], ["escalations"]]) void queries.invalidateQueries({ queryKey });
+};
+const conversations = new Conversations({ client, onChange });
 const eventLog = new EventLog({ client });
 
 createRoot(document.getElementById("root")!).render(

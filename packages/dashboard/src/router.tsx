@@ -13,6 +13,12 @@ const chatPage = lazyRouteComponent(() => import("./chat/chat-page.tsx"), "ChatP
 const newChat = createRoute({ getParentRoute: () => root, path: "/chat", component: chatPage });
 const oneChat = createRoute({ getParentRoute: () => root, path: "/chat/$session", component: chatPage });
 
+const escalations = createRoute({
+  getParentRoute: () => root,
+  path: "/escalations",
+  component: lazyRouteComponent(() => import("./escalations/escalations-page.tsx"), "EscalationsPage"),
+});
+
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
@@ -20,7 +26,7 @@ const events = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, newChat, oneChat, events]),
+  routeTree: root.addChildren([home, newChat, oneChat, escalations, events]),
   defaultNotFoundComponent: NotFound,
 });
 

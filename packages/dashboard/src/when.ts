@@ -9,6 +9,11 @@ export function whenOf(moment: string | number, language: Language, now: number 
   return new Intl.DateTimeFormat(language, today ? { hour: "numeric", minute: "2-digit" } : { month: "short", day: "numeric" }).format(date);
 }
 
+/** A moment in full, for what is kept: date and time. */
+export function momentOf(moment: number, language: Language): string {
+  return new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }).format(moment);
+}
+
 /** The time of a log line, to the millisecond. */
 export function clockOf(moment: number): string {
   const date = new Date(moment);

@@ -3,7 +3,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { IconLayoutSidebarRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { ulid, type MessageRequest, type ServiceInfo } from "dure/client";
+import { ulid, type MessageRequest, type ServiceInfo, type SlotInfo } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -75,7 +75,7 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
         ) : begins ? (
           <Welcome services={services.data ?? []} service={service} onChoose={setChosen} onSend={(message) => send(message)} />
         ) : (
-          <MessageList view={view} conversation={conversation} onSend={send} />
+          <MessageList view={view} conversation={conversation} slots={service?.slots ?? NO_SLOTS} onSend={send} />
         )}
         {view.phase !== "loading" && view.phase !== "broken" && (
           <Composer running={view.turn !== undefined} stopping={view.turn?.stopping ?? false} onSend={(message) => send(message)} onStop={() => void conversation.stop()} />
@@ -103,6 +103,8 @@ function Broken({ message, onRetry }: { message: string; onRetry: () => void }):
     </div>
   );
 }
+
+const NO_SLOTS: readonly SlotInfo[] = [];
 
 function serviceOf(services: readonly ServiceInfo[], name: string | undefined): ServiceInfo | undefined {
   return services.find((service) => service.name === name) ?? (name === undefined ? (services.find((service) => service.default) ?? services[0]) : undefined);

@@ -3,12 +3,14 @@ import {
   DureError,
   EMPTY_TURN_VIEW,
   messageOf,
+  shownText,
   systemClock,
   turnView,
   ulid,
   type ConnectionState,
   type Done,
   type DureClient,
+  type Escalation,
   type HistoryEntry,
   type JsonObject,
   type MessageRequest,
@@ -51,8 +53,10 @@ export interface ConversationView {
   readonly service: string | undefined;
   readonly entries: readonly Entry[];
   readonly turn: RunningTurn | undefined;
-  /** What was seen of the last turn that ended. */
-  readonly lastView: TurnView;
+  /** What was seen of turns that ended while this page looked, by turn; the newest `SEEN_LIMIT`. */
+  readonly seen: ReadonlyMap<string, TurnView>;
+  /** Questions to a person that this conversation has raised, open or closed, newest first. */
+  readonly escalations: readonly Escalation[];
   readonly state: JsonObject;
   readonly trace: Trace | undefined;
 }
@@ -75,6 +79,10 @@ export interface ConversationOptions {
 
 /** The least time between two notices to the page, milliseconds: text comes faster than it can be drawn. */
 const NOTICE_MS = 33;
+/** Turns whose log is kept in full. */
+const SEEN_LIMIT = 20;
+/** Errors with which a turn ends because a person has to decide first. */
+const WAITS_FOR_A_PERSON = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN", "TURN_DIVERGED"]);
 
 /**
  * One session as the page sees it. Messages are handed to the server at once and in order, also while a turn runs: the
@@ -107,7 +115,8 @@ export class Conversation {
       service: undefined,
       entries: [],
       turn: undefined,
-      lastView: EMPTY_TURN_VIEW,
+      seen: new Map(),
+      escalations: [],
       state: {},
       trace: undefined,
     };
@@ -164,6 +173,15 @@ export class Conversation {
       if (error instanceof DureError && error.class === "conflict") return; // it has ended by itself: DONE is on its way
       const now = this.#view.turn;
       if (now?.turnId === turn.turnId) this.#change({ turn: { ...now, stopping: false, problem: asDureError(error) } });
+    }
+  }
+
+  /** Answers a question of this conversation. Throws what the server refused; a question that was closed meanwhile is read anew. */
+  async answer(escalationId: string, value: string): Promise<void> {
+    try {
+      await this.#client.answerEscalation(escalationId, value);
+    } finally {
+      await this.#readEscalations(); // the answer's own turn is announced by the log
     }
   }
 
@@ -250,26 +268,28 @@ export class Conversation {
     const begunHere = this.#view.entries.some((entry) => entry.turnId === turnId);
     const view = turnView(turn.view, frame, systemClock.now());
     if (frame.type !== "DONE") return this.#change({ turn: { ...turn, view } }, "soon");
+    const stopped = frame.data.error?.code === "TURN_STOPPED";
     const answer: Entry = {
       key: `${turnId}:assistant`,
       role: "assistant",
-      content: frame.data.message,
+      content: (stopped && shownText(turn.view)) || frame.data.message, // what was read does not vanish
       at: systemClock.now(),
       status: "sent",
       turnId,
       done: frame.data,
-      ...(frame.data.error?.code === "TURN_STOPPED" ? { interrupted: true } : {}),
+      ...(stopped ? { interrupted: true } : {}),
     };
     const entries = this.#view.entries.filter((entry) => entry.key !== answer.key);
     const place = entries.findLastIndex((entry) => entry.turnId === turnId);
     this.#change({
       turn: undefined,
-      lastView: view,
+      seen: new Map([...this.#view.seen, [turnId, view] as const].slice(-SEEN_LIMIT)),
       entries: place < 0 ? [...entries, answer] : entries.toSpliced(place + 1, 0, answer),
       state: frame.data.stateSnapshot,
       trace: frame.data.trace,
     });
     this.#onChange();
+    if (WAITS_FOR_A_PERSON.has(frame.data.error?.code ?? "")) void this.#readEscalations();
     if (!begunHere) void this.load(); // who began it, and with which words, the server knows
   }
 
@@ -300,8 +320,9 @@ export class Conversation {
           if (state === "connected" && first) reload(); // what happened before the log was open
           first = false;
         };
-        const filter = { session: this.sessionId, types: ["turn.*"] };
+        const filter = { session: this.sessionId, types: ["turn.*", "escalation.*"] };
         for await (const event of this.#client.events(filter, { signal, onReset: reload, onConnection })) {
+          if (event.type.startsWith("escalation.")) void this.#readEscalations();
           if (event.turn === undefined) continue;
           await this.#delivering; // a turn of ours may be accepted before we know its id
           if (!this.#knows(event.turn)) await this.load();
@@ -316,10 +337,21 @@ export class Conversation {
     return this.#view.turn?.turnId === turnId || this.#waiting.includes(turnId) || this.#view.entries.some((entry) => entry.turnId === turnId);
   }
 
+  async #readEscalations(): Promise<void> {
+    try {
+      const escalations = await this.#client.escalations({ session: this.sessionId }, { signal: this.#leave.signal });
+      this.#change({ escalations });
+      if (escalations.length > 0) this.#onChange();
+    } catch {
+      // A server without an inbox, or one that is away: the conversation works without it.
+    }
+  }
+
   async #load(): Promise<void> {
     try {
       const session = await this.#client.session(this.sessionId, { signal: this.#leave.signal });
       this.#adopt(session);
+      void this.#readEscalations();
     } catch (error) {
       if (this.#leave.signal.aborted) return;
       const unknown = error instanceof DureError && error.class === "not-found";
@@ -335,7 +367,8 @@ export class Conversation {
     const answered = new Set(stored.filter((entry) => entry.role !== "user").map((entry) => entry.turnId));
     const running = session.runningTurn?.turnId;
     const waits = (entry: Entry): boolean => entry.role === "user" && entry.turnId !== undefined && !answered.has(entry.turnId) && entry.turnId !== running;
-    const entries = stored.map((entry) => (waits(entry) ? { ...entry, status: "queued" as const } : entry));
+    const read = new Map(this.#view.entries.filter((entry) => entry.interrupted).map((entry) => [keyOf(entry), entry.content]));
+    const entries = stored.map((entry) => (waits(entry) ? { ...entry, status: "queued" as const } : { ...entry, content: read.get(entry.key) ?? entry.content }));
     // An answer that we have and the server's picture lacks: the picture is older than we are.
     const ahead = new Set(mine.filter((entry) => entry.role === "assistant").map((entry) => entry.turnId));
     const { problem: _problem, ...view } = this.#view;
@@ -344,7 +377,7 @@ export class Conversation {
       phase: "ready",
       service: session.service,
       entries: answersAfterQuestions([...entries, ...mine]),
-      ...(this.#view.turn === undefined && ahead.size === 0 ? { state: session.state, trace: session.trace } : {}),
+      ...(this.#view.turn === undefined && ahead.size === 0 ? { state: shownState(session), trace: session.trace } : {}),
     });
     for (const entry of entries) {
       if (waits(entry) && !ahead.has(entry.turnId) && entry.turnId !== this.#view.turn?.turnId && !this.#waiting.includes(entry.turnId!)) this.#waiting.push(entry.turnId!);
@@ -408,9 +441,15 @@ export class Conversations {
   }
 }
 
+/** The state as the last answer showed it: a flow that has ended is stored anew, and shown as it ended. */
+function shownState(session: Session): JsonObject {
+  return session.history.findLast((entry) => entry.done !== undefined)?.done?.stateSnapshot ?? session.state;
+}
+
+/** What was said. A turn that the system began has no words of its own. */
 function entriesOf(history: readonly HistoryEntry[]): Entry[] {
   const taken = new Set<string>();
-  return history.map((entry, index) => {
+  return history.filter(({ role, author, content }) => role !== "user" || author !== "system" || content !== "").map((entry, index) => {
     const { role, turnId } = entry;
     const own = turnId === undefined ? `history:${index}` : `${turnId}:${role}`;
     const key = taken.has(own) ? `${own}:${index}` : own; // merged messages share a turn

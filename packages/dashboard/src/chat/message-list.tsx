@@ -1,19 +1,28 @@
 import { ActionIcon, Button } from "@mantine/core";
-import { IconAlertTriangle, IconArrowDown, IconClock, IconPlayerStop, IconRefresh, IconTrash } from "@tabler/icons-react";
-import { shownText, type Done, type MessageRequest } from "dure/client";
-import { memo, useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { IconAlertTriangle, IconArrowDown, IconClock, IconHourglassHigh, IconPlayerStop, IconRefresh, IconTrash } from "@tabler/icons-react";
+import { shownText, type Done, type JsonObject, type MessageRequest, type SlotInfo } from "dure/client";
+import { memo, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { EscalationCard } from "../escalations/escalation-card.tsx";
+import { toneOf } from "./tone.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { whenOf } from "../when.ts";
 import type { Conversation, ConversationView, Entry, RunningTurn } from "./conversation.ts";
 import { Markdown } from "./markdown.tsx";
+import { ReceiptCard } from "./receipt-card.tsx";
+import { receiptsByEntry } from "./receipts.ts";
 
 type Send = (message: string, extra?: Pick<MessageRequest, "confirmId">) => void;
 
 /** Closer than this to the end counts as reading the newest, pixels. */
 const NEAR_END = 80;
 
-export function MessageList({ view, conversation, onSend }: { view: ConversationView; conversation: Conversation; onSend: Send }): ReactNode {
+const NONE: readonly JsonObject[] = [];
+
+export function MessageList(props: { view: ConversationView; conversation: Conversation; slots: readonly SlotInfo[]; onSend: Send }): ReactNode {
+  const { view, conversation, slots, onSend } = props;
   const text = useText();
+  const receipts = useMemo(() => receiptsByEntry(view.entries), [view.entries]);
+  const open = view.escalations.filter((escalation) => escalation.status === "open").toReversed();
   const scroller = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(true);
   const said = view.entries.filter((entry) => entry.status !== "queued");
@@ -40,12 +49,17 @@ export function MessageList({ view, conversation, onSend }: { view: Conversation
     <div className="messages" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label={text.chat.log} aria-busy={view.turn !== undefined}>
       <ol className="messages-list">
         {said.map((entry) => (
-          <Message key={entry.key} entry={entry} conversation={conversation} />
+          <Message key={entry.key} entry={entry} conversation={conversation} receipts={receipts.get(entry.key) ?? NONE} slots={slots} />
+        ))}
+        {open.map((escalation) => (
+          <li key={escalation.id} className="message" data-role="system">
+            <EscalationCard escalation={escalation} place="conversation" onAnswer={(value) => conversation.answer(escalation.id, value)} />
+          </li>
         ))}
         {view.turn !== undefined && <Answering turn={view.turn} onReattach={() => conversation.reattach()} />}
         {view.turn === undefined && last?.role === "user" && last.status !== "failed" && <Thinking />}
         {queued.map((entry) => (
-          <Message key={entry.key} entry={entry} conversation={conversation} />
+          <Message key={entry.key} entry={entry} conversation={conversation} receipts={NONE} slots={slots} />
         ))}
       </ol>
       {last?.done !== undefined && <Choices done={last.done} onSend={onSend} />}
@@ -65,7 +79,8 @@ export function MessageList({ view, conversation, onSend }: { view: Conversation
   );
 }
 
-const Message = memo(function Message({ entry, conversation }: { entry: Entry; conversation: Conversation }): ReactNode {
+const Message = memo(function Message(props: { entry: Entry; conversation: Conversation; receipts: readonly JsonObject[]; slots: readonly SlotInfo[] }): ReactNode {
+  const { entry, conversation, receipts, slots } = props;
   const { text, language } = useLanguage();
   if (entry.role === "user") {
     return (
@@ -81,29 +96,43 @@ const Message = memo(function Message({ entry, conversation }: { entry: Entry; c
       </li>
     );
   }
-  const { error } = entry.done ?? {};
+  const tone = toneOf(entry.done);
   return (
-    <li className="message" data-role={entry.role} data-failed={(error !== undefined && !entry.interrupted) || undefined}>
+    <li className="message" data-role={entry.role} data-tone={tone}>
       {entry.author === "system" && <span className="message-note">{text.chat.bySystem}</span>}
       <span className="hidden-words">{text.chat.assistant}</span>
-      {entry.content !== "" && <Markdown>{entry.content}</Markdown>}
+      {entry.content !== "" && (
+        <div className={tone === undefined ? "answer" : "answer notice"}>
+          <Markdown>{entry.content}</Markdown>
+          {tone !== undefined && <Tone tone={tone} code={entry.done?.error?.code ?? ""} />}
+        </div>
+      )}
+      {receipts.map((receipt, index) => (
+        <ReceiptCard key={index} receipt={receipt} at={entry.at} slots={slots} />
+      ))}
       <span className="message-note">
-        {entry.interrupted ? (
-          <>
-            <IconPlayerStop size={13} aria-hidden /> {text.chat.interrupted}
-          </>
-        ) : (
-          error !== undefined && (
-            <span className="error-note" title={text.chat.errorCode}>
-              <IconAlertTriangle size={13} aria-hidden /> {error.code}
-            </span>
-          )
-        )}
         <time dateTime={new Date(entry.at).toISOString()}>{whenOf(entry.at, language)}</time>
       </span>
     </li>
   );
 });
+
+const TONE_ICONS = { waits: IconHourglassHigh, stopped: IconPlayerStop, failed: IconAlertTriangle } as const;
+
+/** What an answer that is none is: stopped, failed, or waiting for a person. */
+function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: string }): ReactNode {
+  const text = useText();
+  const Icon = TONE_ICONS[tone];
+  return (
+    <p className="notice-note">
+      <Icon size={14} aria-hidden />
+      {text.chat.tones[tone]}
+      {tone !== "stopped" && (
+        <code title={text.chat.errorCode}>{code}</code>
+      )}
+    </p>
+  );
+}
 
 function Failed({ entry, conversation }: { entry: Entry; conversation: Conversation }): ReactNode {
   const text = useText();

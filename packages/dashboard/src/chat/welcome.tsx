@@ -19,7 +19,7 @@ export function Welcome(props: {
       <div className="welcome-inner">
         <h2>{text.chat.hello}</h2>
         {services.length > 1 && (
-          <div className="welcome-services" role="group" aria-label={text.chat.service}>
+          <div className="welcome-services" data-pairs={services.length % 3 === 1 || services.length === 2 || undefined} role="group" aria-label={text.chat.service}>
             {services.map((one) => (
               <button key={one.name} type="button" className="service-card" aria-pressed={one.name === service?.name} onClick={() => props.onChoose(one.name)}>
                 <strong>{one.title ?? one.name}</strong>

@@ -23,6 +23,8 @@ export interface LogView {
 
 /** Rows that a page keeps, shown and held together at most twice as many. */
 export const ROW_LIMIT = 2_000;
+/** Stored events with which the page begins. */
+const FIRST_SHOWN = 200;
 /** Events are shown in bundles, milliseconds: a burst of a thousand is one drawing. */
 const BUNDLE_MS = 60;
 
@@ -80,6 +82,7 @@ export class EventLog {
     try {
       const events = this.#client.events(filter, {
         signal,
+        last: FIRST_SHOWN,
         onConnection: (connection) => !signal.aborted && this.#change({ connection }),
         onReset: () => !signal.aborted && this.#change({ wasReset: true }),
       });

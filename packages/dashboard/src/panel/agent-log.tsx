@@ -1,20 +1,59 @@
-import { IconAlertTriangle, IconCheck, IconPlayerStop } from "@tabler/icons-react";
-import { systemClock, type AgentRun, type Trace, type TurnView } from "dure/client";
+import { IconAlertTriangle, IconCheck, IconChevronRight, IconPlayerStop } from "@tabler/icons-react";
+import { systemClock, type AgentRun } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
-import { useText } from "../language.tsx";
-import { spanOf } from "../when.ts";
+import type { ConversationView } from "../chat/conversation.ts";
+import { useLanguage, useText } from "../language.tsx";
+import { spanOf, whenOf } from "../when.ts";
+import { turnLogs, type TurnLog } from "./turn-logs.ts";
 
 /** How often a running time is drawn, milliseconds. */
 const TICK_MS = 100;
 
-/** What each agent of the turn does. After a reload the stored trace stands in for what was not seen. */
-export function AgentLog({ view, trace }: { view: TurnView; trace: Trace | undefined }): ReactNode {
+/** What the agents of each turn did: the newest turn open, earlier ones a click away. */
+export function AgentLog({ view }: { view: ConversationView }): ReactNode {
   const text = useText();
-  const runs = view.runs.length > 0 ? view.runs : runsOf(trace);
-  if (runs.length === 0) return <p className="panel-empty">{text.panel.noAgents}</p>;
+  const [newest, ...earlier] = turnLogs(view);
+  if (newest === undefined) return <p className="panel-empty">{text.panel.noAgents}</p>;
+  return (
+    <div className="panel-sections">
+      <section aria-label={text.panel.newestTurn}>
+        <TurnTitle log={newest} />
+        <Runs log={newest} />
+      </section>
+      {earlier.length > 0 && (
+        <section>
+          <h2 className="panel-title">{text.panel.earlierTurns}</h2>
+          {earlier.map((log) => (
+            <details key={log.turnId} className="turn-log">
+              <summary>
+                <IconChevronRight size={14} aria-hidden />
+                <TurnTitle log={log} />
+              </summary>
+              <Runs log={log} />
+            </details>
+          ))}
+        </section>
+      )}
+    </div>
+  );
+}
+
+function TurnTitle({ log }: { log: TurnLog }): ReactNode {
+  const { text, language } = useLanguage();
+  return (
+    <span className="turn-title">
+      <span>{log.title === "" ? text.chat.bySystem : log.title}</span>
+      <span className="agent-facts">{log.at === undefined ? text.panel.status.running : whenOf(log.at, language)}</span>
+    </span>
+  );
+}
+
+function Runs({ log }: { log: TurnLog }): ReactNode {
+  const text = useText();
+  if (log.runs.length === 0) return <p className="panel-empty">{log.at === undefined ? text.chat.thinking : text.panel.codeDecided}</p>;
   return (
     <ol className="agent-log">
-      {runs.map((run, index) => (
+      {log.runs.map((run, index) => (
         <AgentLine key={index} run={run} />
       ))}
     </ol>
@@ -65,19 +104,4 @@ function Elapsed({ since }: { since: number }): ReactNode {
   const [now, setNow] = useState(() => systemClock.now());
   useEffect(() => systemClock.every(TICK_MS, () => setNow(systemClock.now())), []);
   return spanOf(Math.max(0, now - since));
-}
-
-function runsOf(trace: Trace | undefined): AgentRun[] {
-  return (trace?.agents ?? []).map(({ agent, success, retries, elapsedMs, error }) => ({
-    agent,
-    label: agent,
-    status: success ? "done" : "failed",
-    attempt: retries + 1,
-    retries,
-    restarted: false,
-    startedAt: 0,
-    elapsedMs,
-    text: "",
-    ...(error === null || error === undefined ? {} : { error }),
-  }));
 }

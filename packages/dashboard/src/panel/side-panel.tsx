@@ -32,7 +32,7 @@ export function SidePanel({ conversation, view, service, onSlots }: SidePanelPro
         <Tabs.Tab value="trace">{text.panel.trace}</Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="agents" tabIndex={0}>
-        <AgentLog view={view.turn?.view ?? view.lastView} trace={view.trace} />
+        <AgentLog view={view} />
       </Tabs.Panel>
       <Tabs.Panel value="state" tabIndex={0}>
         <StateView view={view} service={service} onSlots={onSlots} />

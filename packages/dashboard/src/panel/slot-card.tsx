@@ -1,18 +1,24 @@
 import { Button, TextInput } from "@mantine/core";
 import type { JsonObject, SlotInfo } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
-import { useText } from "../language.tsx";
-import { isNumeric, shownValue, slotChanges, slotFields } from "./slots.ts";
+import { isNumeric, shownFact } from "../fact-words.ts";
+import { useLanguage } from "../language.tsx";
+import { slotChanges, slotFields, unclearOf } from "./slots.ts";
 
 /** What the service has understood, editable: changes go as structured slots, not as a sentence to be understood again. */
 export function SlotCard(props: {
   slots: readonly SlotInfo[];
   state: JsonObject;
+  /** `slots_card` of the last answer. */
+  card: unknown;
+  /** False when the flow has ended: there is nothing left to change. */
+  editable: boolean;
   disabled: boolean;
   onSend: (words: string, slots: JsonObject) => void;
 }): ReactNode {
-  const text = useText();
-  const fields = slotFields(props.slots, props.state);
+  const { text, language } = useLanguage();
+  const fields = slotFields(props.slots, props.state, props.card);
+  const unclear = unclearOf(props.state);
   const [edited, setEdited] = useState<Record<string, string>>({});
   const [editing, setEditing] = useState(false);
   const changes = slotChanges(fields, edited);
@@ -22,7 +28,7 @@ export function SlotCard(props: {
     if (!changed) return;
     const words = fields
       .filter(({ slot }) => slot.name in changes)
-      .map(({ slot }) => `${slot.label} ${shownValue(changes[slot.name], slot) || text.panel.slotEmpty}`)
+      .map(({ slot }) => `${slot.label} ${shownFact(slot.name, changes[slot.name], language, slot) || text.panel.slotEmpty}`)
       .join(", ");
     props.onSend(text.chat.slotsMessage(words), changes);
     setEditing(false);
@@ -35,7 +41,7 @@ export function SlotCard(props: {
     <section>
       <div className="panel-title-row">
         <h2 className="panel-title">{text.panel.slots}</h2>
-        {!editing && (
+        {!editing && props.editable && (
           <Button size="compact-xs" variant="subtle" disabled={props.disabled} onClick={() => setEditing(true)}>
             {text.panel.slotsEdit}
           </Button>
@@ -71,13 +77,14 @@ export function SlotCard(props: {
             <div key={slot.name} data-missing={(slot.required && value === "") || undefined}>
               <dt>{slot.label}</dt>
               <dd>
-                {value === "" ? <span className="soft">{slot.required ? `${text.panel.slotEmpty} · ${text.panel.required}` : text.panel.slotEmpty}</span> : shownValue(value, slot)}
+                {value === "" ? <span className="soft">{slot.required ? `${text.panel.slotEmpty} · ${text.panel.required}` : text.panel.slotEmpty}</span> : shownFact(slot.name, value, language, slot)}
                 {error !== undefined && <span className="error-note">{error}</span>}
               </dd>
             </div>
           ))}
         </dl>
       )}
+      {unclear !== undefined && !editing && <p className="slot-unclear">{text.panel.unclear}</p>}
     </section>
   );
 }

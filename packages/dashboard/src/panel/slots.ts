@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject, type SlotInfo } from "dure/client";
+import { isNumeric } from "../fact-words.ts";
 
 export interface SlotField {
   readonly slot: SlotInfo;
@@ -7,20 +8,29 @@ export interface SlotField {
   readonly error: string | undefined;
 }
 
-/** The fields of the slot card: what the service declares, with what the state holds. Pure. */
-export function slotFields(slots: readonly SlotInfo[], state: JsonObject): SlotField[] {
+/**
+ * The fields of the slot card: what the service declares, with what the state holds. `card` is the `slots_card` of the last
+ * `DONE`: where it names a slot, its label and its words for an error go before those of the state, which may be mere keys. Pure.
+ */
+export function slotFields(slots: readonly SlotInfo[], state: JsonObject, card?: unknown): SlotField[] {
   const held = isObject(state["slots"]) ? state["slots"] : {};
-  const meta = isObject(state["meta"]) ? state["meta"] : {};
-  const errors = isObject(meta["slot_errors"]) ? meta["slot_errors"] : isObject(meta["slotErrors"]) ? meta["slotErrors"] : {};
+  const errors = slotErrors(state);
+  const shown = isObject(card) && Array.isArray(card["slots"]) ? card["slots"].filter(isObject) : [];
   return slots.map((slot) => {
     const value = held[slot.name];
+    const own = shown.find((one) => one["name"] === slot.name);
     const error = errors[slot.name];
     return {
-      slot,
-      value: value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value),
-      error: typeof error === "string" ? error : isObject(error) && typeof error["message"] === "string" ? error["message"] : undefined,
+      slot: { ...slot, label: typeof own?.["label"] === "string" ? own["label"] : slot.label },
+      value: value === null || value === undefined ? "" : isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value),
+      error: error === undefined ? undefined : typeof own?.["error"] === "string" ? own["error"] : wordsOf(error),
     };
   });
+}
+
+/** What the service could not make out at all, if anything. */
+export function unclearOf(state: JsonObject): string | undefined {
+  return wordsOf(slotErrors(state)["_unclear"]);
 }
 
 /** Only what was changed, each in its slot's type; a field that was emptied is cleared with null. Pure. */
@@ -33,21 +43,13 @@ export function slotChanges(fields: readonly SlotField[], edited: Readonly<Recor
   return changes;
 }
 
-/** A value as a person reads it. */
-export function shownValue(value: unknown, slot?: SlotInfo): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "number") return value.toLocaleString();
-  if (typeof value !== "string") return JSON.stringify(value);
-  return slot !== undefined && isNumeric(slot.type) && /^\d+$/.test(value) ? Number(value).toLocaleString() : value;
+function slotErrors(state: JsonObject): Readonly<Record<string, unknown>> {
+  const meta = isObject(state["meta"]) ? state["meta"] : {};
+  return isObject(meta["slot_errors"]) ? meta["slot_errors"] : isObject(meta["slotErrors"]) ? meta["slotErrors"] : {};
 }
 
-/** The service's word for a name, else the name with spaces. */
-export function labelOf(name: string, slots: readonly SlotInfo[]): string {
-  return slots.find((slot) => slot.name === name)?.label ?? name.replaceAll("_", " ");
-}
-
-export function isNumeric(type: string): boolean {
-  return type === "integer" || type === "number";
+function wordsOf(error: unknown): string | undefined {
+  return typeof error === "string" ? error : isObject(error) && typeof error["message"] === "string" ? error["message"] : undefined;
 }
 
 /** Text that is no number stays text: the service says what is wrong with it. */

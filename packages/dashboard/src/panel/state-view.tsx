@@ -1,19 +1,25 @@
-import { isObject, type Done, type JsonObject, type ServiceInfo, type TaskProgress } from "dure/client";
-import type { ReactNode } from "react";
+import type { JsonObject, ServiceInfo } from "dure/client";
+import { useMemo, type ReactNode } from "react";
 import type { ConversationView } from "../chat/conversation.ts";
-import { useText } from "../language.tsx";
+import { ReceiptCard } from "../chat/receipt-card.tsx";
+import { receiptsByEntry } from "../chat/receipts.ts";
+import { labelOf, shownFact } from "../fact-words.ts";
+import { useLanguage, useText } from "../language.tsx";
+import { batchOf, type Batch, type BatchTask } from "./batch.ts";
 import { SlotCard } from "./slot-card.tsx";
-import { labelOf, shownValue } from "./slots.ts";
 import { StageMachineView } from "./stage-machine.tsx";
 
 export function StateView(props: { view: ConversationView; service: ServiceInfo | undefined; onSlots: (words: string, slots: JsonObject) => void }): ReactNode {
   const text = useText();
   const { view, service } = props;
-  const { state } = view;
+  const { state, entries } = view;
   const stage = typeof state["stage"] === "string" ? state["stage"] : undefined;
-  const running = view.turn?.view ?? view.lastView;
   const liveStage = view.turn?.view.runs.findLast((run) => run.stage !== undefined)?.stage ?? stage;
-  const receipts = view.entries.flatMap((entry) => receiptsOf(entry.done)).toReversed();
+  const answer = entries.findLast((entry) => entry.done !== undefined);
+  const progress = (view.turn?.view ?? view.seen.get(answer?.turnId ?? ""))?.progress ?? [];
+  const batch = batchOf(state, progress);
+  const receipts = useMemo(() => receiptsByEntry(entries), [entries]);
+  const ended = stage !== undefined && service?.stages?.terminal.includes(stage) === true;
   return (
     <div className="panel-sections">
       {service?.stages !== undefined && (
@@ -23,18 +29,28 @@ export function StateView(props: { view: ConversationView; service: ServiceInfo 
         </section>
       )}
       {service?.slots !== undefined && service.slots.length > 0 && (
-        <SlotCard key={JSON.stringify(state["slots"] ?? null)} slots={service.slots} state={state} disabled={view.turn !== undefined} onSend={props.onSlots} />
+        <SlotCard
+          key={JSON.stringify([state["slots"] ?? null, state["index"] ?? null])}
+          slots={service.slots}
+          state={state}
+          card={answer?.done?.slotsCard}
+          editable={!ended}
+          disabled={view.turn !== undefined}
+          onSend={props.onSlots}
+        />
       )}
-      <Queue progress={running.progress} state={state} service={service} />
-      {receipts.length > 0 && (
+      {batch !== undefined && <Queue batch={batch} service={service} />}
+      {receipts.size > 0 && (
         <section>
           <h2 className="panel-title">{text.panel.receipts}</h2>
           <ul className="receipts">
-            {receipts.map((receipt, index) => (
-              <li key={receipts.length - index} className="receipt">
-                <Facts value={receipt} service={service} />
-              </li>
-            ))}
+            {entries.toReversed().flatMap(({ key, at }) =>
+              (receipts.get(key) ?? []).toReversed().map((receipt, index) => (
+                <li key={`${key}:${index}`}>
+                  <ReceiptCard receipt={receipt} at={at} slots={service?.slots ?? []} />
+                </li>
+              )),
+            )}
           </ul>
         </section>
       )}
@@ -50,61 +66,46 @@ export function StateView(props: { view: ConversationView; service: ServiceInfo 
   );
 }
 
-/** Tasks of a batch: where it stands, and what comes next. */
-function Queue({ progress, state, service }: { progress: readonly TaskProgress[]; state: JsonObject; service: ServiceInfo | undefined }): ReactNode {
+/** The tasks of a batch in their order, each with what became of it. */
+function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefined }): ReactNode {
   const text = useText();
-  const now = progress.at(-1);
-  const listed = state["queue"] ?? state["tasks"];
-  const waiting = Array.isArray(listed) ? listed.filter(isObject) : [];
-  if (now === undefined && waiting.length === 0) return null;
+  const { index, total, tasks } = batch;
   return (
     <section>
       <h2 className="panel-title">
         {text.panel.queue}
-        {now !== undefined && <span className="queue-count"> ({now.index}/{now.total})</span>}
+        <span className="queue-count">
+          {" "}
+          ({index}/{total})
+        </span>
       </h2>
-      {now !== undefined && (
-        <div className="queue-bar" role="progressbar" aria-label={text.panel.queueNow(now.index, now.total)} aria-valuemin={0} aria-valuemax={now.total} aria-valuenow={now.index}>
-          {Array.from({ length: now.total }, (_, index) => (
-            <span key={index} data-state={index + 1 < now.index ? "past" : index + 1 === now.index ? "now" : undefined} />
-          ))}
-        </div>
-      )}
+      <div className="queue-bar" role="progressbar" aria-label={text.panel.queueNow(index, total)} aria-valuemin={0} aria-valuemax={total} aria-valuenow={index}>
+        {tasks.map((task) => (
+          <span key={task.index} data-mark={task.mark} />
+        ))}
+      </div>
       <ol className="queue">
-        {waiting.map((task, index) => (
-          <li key={index}>
-            <span className="queue-next">{index === 0 ? text.panel.queueNext : ""}</span>
-            <span>
-              {Object.entries(isObject(task["slots"]) ? task["slots"] : task)
-                .map(([name, value]) => shownValue(value, service?.slots?.find((slot) => slot.name === name)))
-                .filter((words) => words !== "")
-                .join(" · ")}
-            </span>
-          </li>
+        {tasks.map((task) => (
+          <Task key={task.index} task={task} service={service} />
         ))}
       </ol>
     </section>
   );
 }
 
-function Facts({ value, service }: { value: unknown; service: ServiceInfo | undefined }): ReactNode {
-  const words: Readonly<Record<string, string>> = useText().panel.facts;
-  if (!isObject(value)) return <p>{shownValue(value)}</p>;
+function Task({ task, service }: { task: BatchTask; service: ServiceInfo | undefined }): ReactNode {
+  const { text, language } = useLanguage();
+  const words = Object.entries(task.slots)
+    .map(([name, value]) => shownFact(name, value, language, service?.slots?.find((slot) => slot.name === name)))
+    .filter((one) => one !== "");
   return (
-    <dl className="facts">
-      {Object.entries(value)
-        .filter(([, member]) => member !== null && member !== undefined && member !== "")
-        .map(([name, member]) => (
-          <div key={name}>
-            <dt>{words[name] ?? labelOf(name, service?.slots ?? [])}</dt>
-            <dd>{shownValue(member, service?.slots?.find((slot) => slot.name === name))}</dd>
-          </div>
-        ))}
-    </dl>
+    <li data-mark={task.mark}>
+      <span className="queue-place">{task.index}</span>
+      <span>
+        {words.join(" · ")}
+        {task.code !== undefined && <span className="queue-why">{labelOf(task.code, language)}</span>}
+      </span>
+      <span className="queue-mark">{text.panel.marks[task.mark]}</span>
+    </li>
   );
-}
-
-function receiptsOf(done: Done | undefined): readonly unknown[] {
-  if (done?.receipts !== undefined && done.receipts.length > 0) return done.receipts;
-  return done?.receipt === undefined || done.receipt === null ? [] : [done.receipt];
 }

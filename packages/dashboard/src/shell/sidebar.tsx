@@ -1,5 +1,6 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
-import { IconActivity, IconDeviceDesktop, IconLogout, IconMessageCircle, IconMoon, IconSun } from "@tabler/icons-react";
+import { IconActivity, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMoon, IconSun } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
 import type { ReactNode } from "react";
@@ -10,6 +11,7 @@ import { useLanguage, useText } from "../language.tsx";
 /** Pages that exist, in the order of the menu; rooms, jobs, plans and the others join when they are there. */
 const PAGES = [
   { to: "/chat", words: "chat", Icon: IconMessageCircle },
+  { to: "/escalations", words: "escalations", Icon: IconInbox },
   { to: "/events", words: "events", Icon: IconActivity },
 ] as const;
 
@@ -23,6 +25,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
           <Link key={to} to={to} className="side-link" data-active={path.startsWith(to) || undefined} aria-current={path.startsWith(to) ? "page" : undefined}>
             <Icon size={18} stroke={1.7} aria-hidden />
             {text.nav[words]}
+            {to === "/escalations" && <Waiting />}
           </Link>
         ))}
       </nav>
@@ -31,6 +34,23 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
     </div>
   );
 }
+
+/** How many questions wait; asked again every so often, because most of them are raised where this page does not look. */
+function Waiting(): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const open = useQuery({ queryKey: ["escalations", "open"], queryFn: ({ signal }) => client.escalations({ status: "open", limit: 100 }, { signal }), refetchInterval: WAITING_EVERY_MS });
+  const count = open.data?.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <span className="side-count">
+      <span aria-hidden>{count > 99 ? "99+" : count}</span>
+      <span className="hidden-words">{text.waiting(count)}</span>
+    </span>
+  );
+}
+
+const WAITING_EVERY_MS = 20_000;
 
 export function Brand(): ReactNode {
   return (

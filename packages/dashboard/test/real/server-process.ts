@@ -36,8 +36,8 @@ export class ServerProcess implements AsyncDisposable {
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
-    createInterface(child.stderr!).on("line", (line) => void this.#log.push(line));
-    const ready = once(createInterface(child.stdout!), "line");
+    createInterface(child.stderr).on("line", (line) => void this.#log.push(line));
+    const ready = once(createInterface(child.stdout), "line");
     const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`the server ended with ${String(code)}`)));
     ended.catch(() => {});
     await this.#within(Promise.race([ready, ended]), "the server was not ready");

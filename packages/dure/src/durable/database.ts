@@ -352,14 +352,14 @@ function tooLong(): DureError {
   });
 }
 
-const writes = new WeakMap<Statement, boolean>();
+/** By name where there is one (one name, one text), so that a statement made anew for each call is looked at once. */
+const writes = new Map<string, boolean>();
 
-function isWrite(statement: Statement): boolean {
-  let write = writes.get(statement);
-  if (write === undefined) {
-    write = /\b(insert\s+into|delete\s+from|merge\s+into|(?<!\b(for|key|do)\s+)update)\b/i.test(statement.text);
-    writes.set(statement, write);
-  }
+function isWrite({ name, text }: Statement): boolean {
+  const known = name === undefined ? undefined : writes.get(name);
+  if (known !== undefined) return known;
+  const write = /\b(insert\s+into|delete\s+from|merge\s+into|(?<!\b(for|key|do)\s+)update)\b/i.test(text);
+  if (name !== undefined) writes.set(name, write);
   return write;
 }
 

@@ -147,6 +147,15 @@ export type IntentAnswer =
   /** The yes that was named has been used by another call. */
   | { readonly outcome: "approval_used" };
 
+/** An effect as the ledger has it, for people. */
+export interface TurnEffect {
+  readonly key: string;
+  readonly tool: string;
+  readonly status: EffectStatus;
+  readonly input: unknown;
+  readonly result: unknown;
+}
+
 export type EffectStatus = EffectRow["status"];
 
 /** Thrown where a write was refused because another process holds the turn now. */
@@ -320,6 +329,13 @@ export class TurnStore {
     const values = [turn, epoch, key, status, outcome.result === undefined ? null : storable(outcome.result), outcome.error === undefined ? null : storable(outcome.error)];
     const ours = await this.#surely<boolean>(() => ({ name: "effect_settle", text: "select dure.effect_settle($1, $2, $3, $4, $5, $6) as value", values }), signal);
     if (!ours) throw new FencedError(turn);
+  }
+
+  /** What a turn has done to the outside, or was about to. */
+  async effectsOf(turn: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<readonly TurnEffect[]> {
+    const text = `select coalesce(jsonb_agg(jsonb_build_object('key', key, 'tool', tool, 'status', status, 'input', input, 'result', result) order by created_at), '[]') as value
+      from dure.effects where turn_id = $1`;
+    return this.#surely(() => ({ name: "effects_of_turn", text, values: [turn] }), signal);
   }
 
   /** Stored events after `after` and whether the turn is done; null when there is no such turn. */

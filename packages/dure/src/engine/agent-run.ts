@@ -345,7 +345,6 @@ export class AgentRun {
       const needed = approved ?? (tool.approval && (tool.approval.when?.(input) ?? true) ? await this.#environment.approvalFor(name, tool, input) : undefined);
       outcome = await this.#environment.once({ tool, name, input, key: needed ? `${facts.session}/approval/${needed.id}` : key, context, approval: needed?.id });
     } else {
-      if (tool.approval && !approved && (tool.approval.when?.(input) ?? true)) await this.#environment.approvalFor(name, tool, input);
       await journal.flushResults();
       outcome = await this.#callPlain(name, tool, input, { ...context, key, attempt: 1 });
     }

@@ -27,6 +27,21 @@ export class DivergedError extends DureError {
 
 type FrameListener = (frame: TurnFrame) => void;
 
+/** Text on its way into one stored row. */
+interface Chunk {
+  readonly place: string;
+  readonly text: string;
+  /** Of the text in UTF-8, counted piece by piece. */
+  readonly bytes: number;
+  /** Monotonic, milliseconds. */
+  readonly openedAt: number;
+}
+
+const NO_CHUNK: Chunk = { place: "", text: "", bytes: 0, openedAt: 0 };
+
+/** One for all: every run ends with it, and hardly any is written to afterwards. */
+const CLOSED = new DureError("TURN_CLOSED", "The run of this turn is over.");
+
 /**
  * The memory of one run of a turn. What was recorded in an earlier life is given back by place; what happens now is
  * gathered, written with the next commit, and told only then. Tokens alone are told before they are stored, and wait
@@ -43,7 +58,7 @@ export class TurnJournal {
   #seq: number;
   #rows: JournalRow[] = [];
   #calls: StoredModelCall[] = [];
-  #chunk = { place: "", text: "", openedAt: 0 };
+  #chunk = NO_CHUNK;
   /** Text that readers here have seen and that no told chunk holds yet. */
   #shownText = "";
   #heldText: string[] = [];
@@ -118,12 +133,12 @@ export class TurnJournal {
     if (text === "") return;
     const place = `${path} ${name}`;
     if (this.#chunk.place !== place) this.#closeChunk();
-    if (this.#chunk.text === "") this.#chunk = { place, text: "", openedAt: this.#clock.monotonic() };
-    this.#chunk.text += text;
+    const now = this.#clock.monotonic();
+    const { text: before, bytes, openedAt } = this.#chunk.text === "" ? { ...NO_CHUNK, openedAt: now } : this.#chunk;
+    this.#chunk = { place, text: before + text, bytes: bytes + Buffer.byteLength(text), openedAt };
     if (this.#rows.length > 0 || this.#writing) this.#heldText.push(text);
     else this.#show(text);
-    const age = this.#clock.monotonic() - this.#chunk.openedAt;
-    if (Buffer.byteLength(this.#chunk.text) >= CHUNK_BYTES || age >= CHUNK_MS) {
+    if (this.#chunk.bytes >= CHUNK_BYTES || now - openedAt >= CHUNK_MS) {
       this.#closeChunk();
       this.#writeSoon(this.#writing ? 0 : GATHER_MS);
     } else {
@@ -208,7 +223,7 @@ export class TurnJournal {
   /** Writes nothing more; for a run that was fenced or has ended. */
   close(): void {
     this.#cancelTimer();
-    this.#failure ??= new DureError("TURN_CLOSED", "The run of this turn is over.");
+    this.#failure ??= CLOSED;
   }
 
   #show(text: string): void {
@@ -219,7 +234,7 @@ export class TurnJournal {
   #closeChunk(): void {
     const { place, text } = this.#chunk;
     if (text === "") return;
-    this.#chunk = { place: "", text: "", openedAt: 0 };
+    this.#chunk = NO_CHUNK;
     this.#rows.push({ seq: ++this.#seq, place, type: "LLM_TOKEN", data: text });
   }
 

@@ -76,6 +76,12 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
       hint: 'Give it probe({ key }), or recover: "replay" if the outside keeps keys, or "ask".',
     });
   }
+  if (options.approval && effect !== "once") {
+    throw new DureError("TOOL_APPROVAL_WITHOUT_LEDGER", "A tool that needs a person's yes must be a once effect.", {
+      class: "input",
+      hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
+    });
+  }
   const approval = options.approval === true ? {} : options.approval || undefined;
   return {
     description: options.description,

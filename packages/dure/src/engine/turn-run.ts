@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
-import { newId } from "../kernel/ids.ts";
-import { canonicalJson, isObject, type JsonObject } from "../kernel/json.ts";
+import { isObject, type JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Done, HookRecord, TraceAgent, TurnError, TurnEvent } from "../kernel/turn-events.ts";
@@ -22,6 +21,7 @@ import type { DonePayload, Service } from "./service.ts";
 import { StateManager, type StateDefinition } from "./state.ts";
 import { buttonsFor, troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
+import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, escalationEvent } from "./turn-escalations.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
 import { z } from "zod";
 
@@ -49,15 +49,6 @@ export interface TurnRunEnvironment {
 interface SessionState {
   readonly active?: string;
   readonly services: Readonly<Record<string, { readonly value: unknown; readonly scenario?: string }>>;
-}
-
-/** Ends a turn that needs a person's yes first. */
-class ApprovalPendingError extends DureError {
-  readonly escalation: NewEscalation;
-  constructor(tool: string, escalation: NewEscalation) {
-    super("APPROVAL_PENDING", `${tool} needs a person's yes.`, { class: "conflict", hint: "Answer the escalation." });
-    this.escalation = escalation;
-  }
 }
 
 class StoppedError extends DureError {
@@ -480,27 +471,9 @@ export class TurnRun implements TurnMachinery {
   }
 
   async #approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
-    const hash = createHash("sha256").update(canonicalJson(input)).digest("hex").slice(0, 32);
-    const subject = `approval/${this.held.session}/${name}/${hash}`;
-    const approval = await this.#environment.findApproval(subject);
+    const approval = await this.#environment.findApproval(approvalSubject(this.held.session, name, input));
     if (approval) return approval;
-    throw new ApprovalPendingError(name, {
-      id: newId("escalation"),
-      tenant: this.held.tenant,
-      type: "decision",
-      severity: "warning",
-      session: this.held.session,
-      turn: this.held.turn,
-      service: this.held.service,
-      subject,
-      question: tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`,
-      context: { tool: name, input: input ?? null },
-      options: [
-        { value: "approve", label: this.#facts.locale.startsWith("en") ? "Approve" : "승인" },
-        { value: "reject", label: this.#facts.locale.startsWith("en") ? "Reject" : "거절" },
-      ],
-      ...(tool.approval && { expires_ms: tool.approval.expiresMs }),
-    });
+    throw new ApprovalPendingError(name, approvalEscalation(this.held, this.#facts.locale, { name, tool, input }));
   }
 
   async step(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown> {
@@ -597,7 +570,7 @@ export class TurnRun implements TurnMachinery {
       completed,
       outbox: this.#outbox(hooks, payload.message),
       escalations: this.#escalations,
-      events: [this.#doneEvent(done), ...this.#escalations.map((escalation) => this.#escalationEvent(escalation))],
+      events: [this.#doneEvent(done), ...this.#escalations.map((escalation) => escalationEvent(held, escalation))],
     };
     let result: Awaited<ReturnType<TurnStore["finish"]>>;
     try {
@@ -623,8 +596,8 @@ export class TurnRun implements TurnMachinery {
     const stopped = code === "TURN_STOPPED" && this.#stop.signal.aborted;
     const waits = code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING";
     if (error instanceof ApprovalPendingError) this.#escalations.push(error.escalation);
-    if (error instanceof EffectUnknownError) this.#escalations.push(this.#effectEscalation(error));
-    if (error instanceof DivergedError) this.#escalations.push(this.#divergedEscalation(error));
+    if (error instanceof EffectUnknownError) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, error));
+    if (error instanceof DivergedError) this.#escalations.push(divergedEscalation(this.held, this.#facts.locale, error, await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease })));
     if (!stopped && !waits) logger.warn({ turn: this.held.turn, session: this.held.session, code, error: messageOf(error) }, "the turn ended with an error");
 
     const turnError: TurnError = {
@@ -721,52 +694,6 @@ export class TurnRun implements TurnMachinery {
       turn: this.held.turn,
       service: this.#leaf?.name ?? this.held.service,
       data: { author: this.held.author, message: done.message, nextAction: done.nextAction, ...(done.error && { error: done.error.code }), elapsedMs: done.trace.totalElapsedMs },
-    };
-  }
-
-  #escalationEvent(escalation: NewEscalation): NewPlatformEvent {
-    return {
-      type: "escalation.raised",
-      role: "system",
-      session: this.held.session,
-      turn: this.held.turn,
-      data: { id: escalation.id, kind: escalation.type, severity: escalation.severity, question: escalation.question },
-    };
-  }
-
-  #effectEscalation(error: EffectUnknownError): NewEscalation {
-    return {
-      id: newId("escalation"),
-      tenant: this.held.tenant,
-      type: "effect_unknown",
-      severity: "critical",
-      session: this.held.session,
-      turn: this.held.turn,
-      service: this.held.service,
-      subject: `effect/${error.key}`,
-      question: error.message,
-      context: { tool: error.tool, key: error.key, input: error.input ?? null },
-      options: [
-        { value: "happened", label: this.#facts.locale.startsWith("en") ? "It happened" : "처리되었음" },
-        { value: "not_happened", label: this.#facts.locale.startsWith("en") ? "It did not happen" : "처리되지 않았음" },
-      ],
-    };
-  }
-
-  #divergedEscalation(error: DivergedError): NewEscalation {
-    const effects = this.held.rows.filter((row) => row.type === "RECORD" && / (call|tool):/.test(row.place)).map((row) => ({ place: row.place, outcome: row.data }));
-    return {
-      id: newId("escalation"),
-      tenant: this.held.tenant,
-      type: "turn_diverged",
-      severity: "critical",
-      session: this.held.session,
-      turn: this.held.turn,
-      service: this.held.service,
-      subject: `diverged/${this.held.turn}`,
-      question: error.message,
-      context: { message: this.#facts.message, effects },
-      options: [{ value: "seen", label: this.#facts.locale.startsWith("en") ? "Seen" : "확인함" }],
     };
   }
 }

@@ -85,7 +85,11 @@ describe("the name of a model", () => {
   });
 
   test("that was written is read again, colons and all", () => {
-    fc.assert(fc.property(llm, (ref) => expect(parseModelName(modelName(ref))).toEqual(ref)));
+    fc.assert(
+      fc.property(llm, (ref) => {
+        expect(parseModelName(modelName(ref))).toEqual(ref);
+      }),
+    );
   });
 
   test("is read or refused by a DureError, whatever it is", () => {

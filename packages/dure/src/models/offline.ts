@@ -131,7 +131,8 @@ export class OfflineModels {
     this.#calls.set(model.name, call);
     const signal = options.abortSignal ?? new AbortController().signal;
     const request = requestOf(options);
-    const reply = await model.respond(request, { call, random: randomFrom(canonicalJson(request)), signal });
+    let random: (() => number) | undefined;
+    const reply = await model.respond(request, { call, random: () => (random ??= randomFrom(canonicalJson(request)))(), signal });
     const answer: OfflineAnswer = typeof reply === "string" ? { text: reply } : isAsyncIterable(reply) ? {} : reply;
     if (answer.delayMs) await this.#clock.sleep(answer.delayMs, { signal });
 

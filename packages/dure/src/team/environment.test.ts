@@ -82,7 +82,7 @@ test("each limit says where it comes from: environment before file before defaul
     "limits.sessionQueue": "20 default (docs/spec/conversation §3)",
     "budgets.team.day": "20 USD dure.yaml:8",
     "budgets.turn": "no bound default (our choice)",
-    model: "offline:echo default (docs/spec/platform §2)",
+    model: "openai:gpt-4.1-mini OPENAI_API_KEY",
     OPENAI_API_KEY: "set OPENAI_API_KEY",
   });
   expect(JSON.stringify(limits)).not.toContain("hunter2");

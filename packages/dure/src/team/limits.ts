@@ -92,8 +92,12 @@ const MODEL_OF_KEY = { anthropicApiKey: "anthropic:claude-sonnet-4-5", openaiApi
 export function modelOf(config: TeamConfig, environment: Environment): Llm {
   if (environment.model !== undefined) return { ...parseModelName(environment.model), fallbacks: [] };
   if (config.model) return config.model;
-  const key = (Object.keys(MODEL_OF_KEY) as (keyof typeof MODEL_OF_KEY)[]).find((name) => environment[name] !== undefined);
+  const key = keyThatIsSet(environment);
   return { ...parseModelName(key === undefined ? "offline" : MODEL_OF_KEY[key]), fallbacks: [] };
+}
+
+function keyThatIsSet(environment: Environment): keyof typeof MODEL_OF_KEY | undefined {
+  return (["anthropicApiKey", "openaiApiKey"] as const).find((name) => environment[name] !== undefined);
 }
 
 /** The model for every agent, whatever its card says: `DURE_MODEL` with a real provider. */
@@ -145,13 +149,14 @@ function fileOrigin(document: TeamValues["document"], path: readonly string[]): 
 }
 
 function modelSetting({ config, document }: TeamValues, environment: Environment): ResolvedSetting {
-  const origin: Origin =
-    environment.model !== undefined
-      ? { kind: "environment", variable: VARIABLES.model.name }
-      : config.model !== undefined
-        ? fileOrigin(document, ["model"])
-        : { kind: "default", source: "docs/spec/platform §2" };
-  return { key: "model", value: modelName(modelOf(config, environment)), origin };
+  return { key: "model", value: modelName(modelOf(config, environment)), origin: modelOrigin() };
+
+  function modelOrigin(): Origin {
+    if (environment.model !== undefined) return { kind: "environment", variable: VARIABLES.model.name };
+    if (config.model) return fileOrigin(document, ["model"]);
+    const key = keyThatIsSet(environment);
+    return key === undefined ? { kind: "default", source: "docs/spec/platform §2" } : { kind: "environment", variable: VARIABLES[key].name };
+  }
 }
 
 function budgetSettings({ config, document }: TeamValues): ResolvedSetting[] {

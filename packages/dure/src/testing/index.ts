@@ -2,3 +2,6 @@
 
 export { ScriptedModel } from "./scripted-model.ts";
 export type { ScriptStep } from "./scripted-model.ts";
+
+export { PostgresProxy } from "./postgres-proxy.ts";
+export type { Cut, MessageTest, ProxiedMessage, ProxiedStatement, StatementTest, Stop } from "./postgres-proxy.ts";

@@ -114,6 +114,12 @@ export class PostgresProxy implements AsyncDisposable {
     };
   }
 
+  /** Takes back every stop and cut that has not happened yet. */
+  disarm(): void {
+    this.#stops.length = 0;
+    this.#cuts.length = 0;
+  }
+
   /** Cuts every connection, as a restart of the server does. */
   cutAll(): void {
     for (const line of this.#lines) line.cut();

@@ -37,8 +37,8 @@ export interface Manner {
 }
 
 const POLICIES = ["queue", "reject", "interrupt", "merge"] as const satisfies readonly BusyPolicy[];
-/** Two sessions for each policy. */
-const SESSIONS = POLICIES.flatMap((policy) => [0, 1].map((number) => ({ policy, session: `${policy}-${number}` })));
+/** Two sessions for each policy; the first four are one of each. */
+const SESSIONS = [0, 1].flatMap((number) => POLICIES.map((policy) => ({ policy, session: `${policy}-${number}` })));
 /** Every accepted turn ends within this time after the last command, milliseconds; a takeover and three lost looks fit in. */
 const ALL_DONE_WITHIN_MS = 15_000;
 
@@ -364,8 +364,11 @@ export class World implements AsyncDisposable {
     const sessions = await this.#query<{ id: string; running_turn: string | null; queue: string[]; memory: { rawHistory?: { role: string; content: string }[] } }>("select id, running_turn, queue, memory from dure.sessions");
     for (const { id, running_turn: running, queue, memory } of sessions) {
       if (running !== null || queue.length > 0) this.#problems.push(`${id} rests with ${running} running and ${queue.length} waiting`);
-      const expected = turns
-        .filter(({ session_id: session }) => session === id)
+      const firstMessage = (turn: StoredTurn): number => messages.findIndex((message) => message.turn_id === turn.id);
+      const own = turns.filter(({ session_id: session }) => session === id);
+      const ordered = own.toSorted((one, other) => firstMessage(one) - firstMessage(other));
+      if (own.some((turn, index) => turn !== ordered[index])) this.#problems.push(`${id} has answered in another order than it was asked`);
+      const expected = ordered
         .flatMap(({ id: turn, done }) => {
           const asked = messages.filter((message) => message.turn_id === turn).map(({ text }) => text).join("\n");
           return done.error?.code === "TURN_STOPPED" ? [asked, expect.any(String) as string] : [asked, done.message];

@@ -13,7 +13,7 @@ import { World } from "./world.ts";
 const ROWS: readonly { readonly scenario: Scenario; readonly bank: BankKind; readonly point: Point }[] = [
   ...rowsOf(FILLING, GOOD_BANK, [ACCEPTED, ...aroundModelCall(1, "intent"), ...aroundModelCall(2, "slots").slice(0, 2), ...aroundDone(["slots"])]),
   ...rowsOf(CONFIRMING, GOOD_BANK, [ACCEPTED, ...AROUND_EFFECT, ...aroundDone()]),
-  ...BAD_BANKS.flatMap((bank) => rowsOf(CONFIRMING, bank, [...AROUND_EFFECT, ...(bank.name.includes(",") ? [DOUBT_WRITTEN] : [])])),
+  ...BAD_BANKS.flatMap((bank) => rowsOf(CONFIRMING, bank, [...AROUND_EFFECT, ...(bank.name.includes("cuts") ? [DOUBT_WRITTEN] : [])])),
 ];
 
 const rows: Row[] = [];

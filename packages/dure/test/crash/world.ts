@@ -63,6 +63,7 @@ export class World implements AsyncDisposable {
 
   /** Forgets what was counted, takes back what was arranged. */
   async reset(): Promise<void> {
+    this.proxy.disarm();
     this.provider.reset();
     this.hooks.reset();
     await fetch(`${this.bank.url}/faults`, { method: "DELETE" });

@@ -110,6 +110,7 @@ create table dure.effects (
   updated_at timestamptz not null default clock_timestamp()
 );
 create index effects_session on dure.effects (session_id);
+create index effects_turn on dure.effects (turn_id);
 
 create table dure.escalations (
   id text primary key,
@@ -413,9 +414,11 @@ begin
   return true;
 end $$;
 
--- New entries of the inbox; a subject that is open already is not asked twice.
+-- New entries of the inbox; a subject that is open already is not asked twice, one whose time has passed is asked anew.
 create function dure.raise_escalations(p jsonb) returns void language plpgsql as $$
 begin
+  update dure.escalations set status = 'expired'
+  where status = 'open' and expires_at < clock_timestamp() and subject in (select r.subject from jsonb_to_recordset(p) as r(subject text));
   insert into dure.escalations (id, tenant, type, severity, session_id, turn_id, service, subject, question, context, options, expires_at)
   select r.id, coalesce(r.tenant, ''), r.type, r.severity, r.session, r.turn, r.service, r.subject, r.question, coalesce(r.context, '{}'), coalesce(r.options, '[]'),
     case when r.expires_ms is not null then clock_timestamp() + r.expires_ms * interval '1 millisecond' end

@@ -1,0 +1,32 @@
+import { IconCheck } from "@tabler/icons-react";
+import type { JsonObject, SlotInfo } from "dure/client";
+import type { ReactNode } from "react";
+import { moneyOf, shownFact } from "../fact-words.ts";
+import { Facts } from "../facts.tsx";
+import { useLanguage } from "../language.tsx";
+import { momentOf } from "../when.ts";
+
+/** What was done, as it is kept: to whom and how much first, then the rest line by line. */
+export function ReceiptCard({ receipt, at, slots }: { receipt: JsonObject; at: number | undefined; slots: readonly SlotInfo[] }): ReactNode {
+  const { text, language } = useLanguage();
+  const { status, target, amount, currency, ...rest } = receipt;
+  const state = shownFact("status", status, language);
+  return (
+    <article className="receipt-card" aria-label={text.chat.receipt}>
+      <header>
+        <span className="receipt-mark">
+          <IconCheck size={15} stroke={2.4} aria-hidden />
+        </span>
+        <span className="receipt-title">{text.chat.receipt}</span>
+        {state !== "" && <span className="receipt-status">{state}</span>}
+      </header>
+      {typeof amount === "number" && (
+        <p className="receipt-amount">
+          {typeof target === "string" && <span>{target}</span>}
+          <strong>{moneyOf(amount, language, typeof currency === "string" ? currency : undefined)}</strong>
+        </p>
+      )}
+      <Facts value={{ ...(typeof amount === "number" ? {} : { target: target ?? null }), ...rest, ...(at === undefined ? {} : { received_at: momentOf(at, language) }) }} slots={slots} />
+    </article>
+  );
+}

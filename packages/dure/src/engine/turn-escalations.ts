@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { DureError } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import { canonicalJson } from "../kernel/json.ts";
+import type { NewPlatformEvent } from "../kernel/platform-events.ts";
+import type { ClaimedTurn, NewEscalation, TurnEffect } from "../durable/turns.ts";
+import type { EffectUnknownError } from "./effects.ts";
+import type { DivergedError } from "./journal.ts";
+import { localeOf } from "./texts.ts";
+import type { AnyTool } from "./tool.ts";
+
+/** What a turn asks a person. Each ends the turn; the answer starts a turn of its own. */
+
+/** Ends a turn that needs a person's yes first. */
+export class ApprovalPendingError extends DureError {
+  readonly escalation: NewEscalation;
+
+  constructor(tool: string, escalation: NewEscalation) {
+    super("APPROVAL_PENDING", `${tool} needs a person's yes.`, { class: "conflict", hint: "Answer the escalation." });
+    this.escalation = escalation;
+  }
+}
+
+/** An approval is bound to the session, the tool and exactly these arguments. */
+export function approvalSubject(session: string, tool: string, input: unknown): string {
+  const hash = createHash("sha256").update(canonicalJson(input)).digest("hex").slice(0, 32);
+  return `approval/${session}/${tool}/${hash}`;
+}
+
+export function approvalEscalation(turn: ClaimedTurn, locale: string, call: { name: string; tool: AnyTool; input: unknown }): NewEscalation {
+  const { name, tool, input } = call;
+  return {
+    ...escalationOf(turn),
+    type: "decision",
+    severity: "warning",
+    subject: approvalSubject(turn.session, name, input),
+    question: tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`,
+    context: { tool: name, input: input ?? null },
+    options: options(locale, [["approve", "Approve", "승인"], ["reject", "Reject", "거절"]]),
+    ...(tool.approval && { expires_ms: tool.approval.expiresMs }),
+  };
+}
+
+export function effectEscalation(turn: ClaimedTurn, locale: string, error: EffectUnknownError): NewEscalation {
+  return {
+    ...escalationOf(turn),
+    type: "effect_unknown",
+    severity: "critical",
+    subject: `effect/${error.key}`,
+    question: error.message,
+    context: { tool: error.tool, key: error.key, input: error.input ?? null },
+    options: options(locale, [["happened", "It happened", "처리되었음"], ["not_happened", "It did not happen", "처리되지 않았음"]]),
+  };
+}
+
+/** Names what the turn had done to the outside before its handler went another way. */
+export function divergedEscalation(turn: ClaimedTurn, locale: string, error: DivergedError, effects: readonly TurnEffect[]): NewEscalation {
+  return {
+    ...escalationOf(turn),
+    type: "turn_diverged",
+    severity: "critical",
+    subject: `diverged/${turn.turn}`,
+    question: error.message,
+    context: { message: turn.messages.map(({ text }) => text).join("\n"), effects },
+    options: options(locale, [["seen", "Seen", "확인함"]]),
+  };
+}
+
+export function escalationEvent(turn: ClaimedTurn, { id, type, severity, question }: NewEscalation): NewPlatformEvent {
+  return { type: "escalation.raised", role: "system", session: turn.session, turn: turn.turn, data: { id, kind: type, severity, question } };
+}
+
+function escalationOf(turn: ClaimedTurn): Pick<NewEscalation, "id" | "tenant" | "session" | "turn" | "service"> {
+  return { id: newId("escalation"), tenant: turn.tenant, session: turn.session, turn: turn.turn, service: turn.service };
+}
+
+function options(locale: string, rows: readonly (readonly [value: string, en: string, ko: string])[]): NewEscalation["options"] {
+  return rows.map(([value, en, ko]) => ({ value, label: localeOf(locale) === "en" ? en : ko }));
+}
