@@ -11,7 +11,7 @@ export function moneyOf(amount: number, language: Language, currency = "KRW"): s
 }
 
 /** `2026-12-01` as a person says it; a text that is no such date stays as it is. */
-export function dayOf(date: string, language: Language): string {
+function dayOf(date: string, language: Language): string {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(date) ? new Date(`${date}T00:00:00Z`) : undefined;
   if (day === undefined || Number.isNaN(day.getTime())) return date;
   return new Intl.DateTimeFormat(language, { year: "numeric", month: "long", day: "numeric", weekday: "short", timeZone: "UTC" }).format(day);
@@ -21,10 +21,9 @@ export function dayOf(date: string, language: Language): string {
 export function shownFact(name: string, value: unknown, language: Language, slot?: SlotInfo): string {
   if (value === null || value === undefined || value === "") return "";
   const words = TEXTS[language].facts;
-  const number = typeof value === "number" ? value : slot !== undefined && isNumeric(slot.type) && /^\d+$/.test(String(value)) ? Number(value) : undefined;
+  const number = typeof value === "number" ? value : slot !== undefined && isNumeric(slot.type) && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : undefined;
   if (number !== undefined) return MONEY.has(name) ? moneyOf(number, language) : number.toLocaleString(language);
-  if (typeof value === "object") return JSON.stringify(value);
-  const text = String(value as string | boolean);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
   return words.values[text] ?? dayOf(text, language);
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,6 +25,22 @@ export async function buildSite(): Promise<{ site: string; remove: () => Promise
     build: { outDir: site, emptyOutDir: true },
   });
   return { site, remove: () => rm(site, { recursive: true, force: true }) };
+}
+
+/** Sees to it that the place from which the real server takes the dashboard holds one that is as new as its sources. */
+export async function siteInPackage(): Promise<void> {
+  const sources = await Promise.all([newest("../src"), newest("../index.html"), newest("../../dure/src/client"), newest("../../dure/src/kernel")]);
+  const built = await stat(new URL("../../dure/dashboard/index.html", import.meta.url)).catch(() => undefined);
+  if (built !== undefined && built.mtimeMs >= Math.max(...sources)) return;
+  // Files are added, none is taken away: a server that serves them now goes on.
+  await build({ configFile: fileURLToPath(new URL("../vite.config.ts", import.meta.url)), logLevel: "error", build: { emptyOutDir: false } });
+}
+
+/** When a file, or the youngest file of a folder, was written, milliseconds since the epoch. */
+async function newest(place: string): Promise<number> {
+  const path = fileURLToPath(new URL(place, import.meta.url));
+  const files = (await stat(path)).isDirectory() ? (await readdir(path, { recursive: true })).map((name) => join(path, name)) : [path];
+  return Math.max(...(await Promise.all(files.map(async (file) => (await stat(file)).mtimeMs))));
 }
 
 export interface OpenedPage {

@@ -104,7 +104,7 @@ test("types, session and role are filtered by the server, words by the page", as
 
   await page.getByRole("textbox", { name: "종류" }).fill("job.*, plan.done");
   await page.getByRole("combobox", { name: "역할" }).selectOption("delegation");
-  await expect.poll(() => server.filters.at(-1)).toEqual({ types: "job.*,plan.done", role: "delegation" });
+  await expect.poll(() => server.filters.at(-1)).toEqual({ types: "job.*,plan.done", role: "delegation", last: "200" });
   await page.getByText("받는 중").waitFor();
   await expect.poll(() => server.eventReaders).toBe(1);
   emit(server, 1, 2);

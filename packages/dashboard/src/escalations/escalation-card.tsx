@@ -65,7 +65,7 @@ function Answers({ escalation, onAnswer }: { escalation: Escalation; onAnswer: (
     <>
       <div className="choices">
         {escalation.options.map(({ value, label }, index) => (
-          <Button key={value} size="sm" variant={index === 0 ? "filled" : "default"} loading={chosen === value} disabled={chosen !== undefined && chosen !== value} onClick={() => void answer(value)}>
+          <Button key={value} size="sm" variant={index === 0 && escalation.type === "decision" ? "filled" : "default"} loading={chosen === value} disabled={chosen !== undefined && chosen !== value} onClick={() => void answer(value)}>
             {label}
           </Button>
         ))}

@@ -13,7 +13,7 @@ export function inboxOf(all: readonly Escalation[]): { readonly open: readonly E
 /** What it is about, in the words of whoever raised it: a call's arguments stand for themselves, keys of ledgers stay out. Pure. */
 export function aboutOf({ context }: Escalation): Escalation["context"] {
   const { input, key: _key, ...rest } = context;
-  return isObject(input) ? { ...rest, ...(input as JsonObject) } : context;
+  return isObject(input) ? { ...rest, ...input } : context;
 }
 
 function closedAt({ answeredAt, expiresAt, createdAt }: Escalation): number {

@@ -38,7 +38,7 @@ export function batchOf(state: JsonObject, progress: readonly TaskProgress[]): B
       return { index: at, mark: markOf(result["outcome"]), slots: slotsOf(result), ...(typeof code === "string" ? { code } : {}) };
     }
     if (at < index) return { index: at, mark: "past", slots: progress.find((task) => task.index === at)?.slots ?? {} };
-    if (at === index) return { index: at, mark: "now", slots: isObject(state["slots"]) ? (state["slots"] as JsonObject) : (told?.slots ?? {}) };
+    if (at === index) return { index: at, mark: "now", slots: isObject(state["slots"]) ? state["slots"] : (told?.slots ?? {}) };
     return { index: at, mark: "waiting", slots: slotsOf(waiting[at - index - 1] ?? {}) };
   });
   return { index, total, tasks };
@@ -50,7 +50,7 @@ function markOf(outcome: unknown): BatchMark {
 
 /** A task says its slots within `slots`, or is nothing but slots. */
 function slotsOf(task: JsonObject): JsonObject {
-  return isObject(task["slots"]) ? (task["slots"] as JsonObject) : task;
+  return isObject(task["slots"]) ? task["slots"] : task;
 }
 
 function objectsOf(value: unknown): JsonObject[] {

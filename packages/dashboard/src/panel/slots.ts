@@ -22,7 +22,7 @@ export function slotFields(slots: readonly SlotInfo[], state: JsonObject, card?:
     const error = errors[slot.name];
     return {
       slot: { ...slot, label: typeof own?.["label"] === "string" ? own["label"] : slot.label },
-      value: value === null || value === undefined ? "" : isObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value),
+      value: value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value),
       error: error === undefined ? undefined : typeof own?.["error"] === "string" ? own["error"] : wordsOf(error),
     };
   });

@@ -157,6 +157,7 @@ export class DoubleServer {
     if (path === "/v1/logout") return void response.writeHead(204, { "set-cookie": "dure=; Path=/; Max-Age=0" }).end();
     if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", scopes: ["admin"], dev_mode: this.#options.devMode ?? true, locale: "ko" });
     if (path === "/v1/services") return json(response, 200, { items: SERVICES });
+    if (path === "/v1/escalations") return json(response, 200, { items: [] });
     if (path === "/v1/events") return this.#streamEvents(url, last, response);
     if (path === "/v1/agent/chat/stream" && method === "POST") return this.#chat(body as Request, typeof key === "string" ? key : undefined, response);
     if (path === "/v1/agent/sessions") return json(response, 200, this.#list(url));
@@ -356,12 +357,12 @@ export class DoubleServer {
       }
     };
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    const now = typeof last === "string" ? last : (this.#events.at(-1)?.id ?? "1.1.0");
+    const now = typeof last === "string" ? last : url.searchParams.has("last") ? "1.1.0" : (this.#events.at(-1)?.id ?? "1.1.0");
     response.write(`: events\nid: ${now}\n\n`);
     if (cut?.afterFrames === 0) return void setImmediate(() => response.destroy());
     response.on("close", () => this.#eventReaders.delete(write));
     this.#eventReaders.add(write);
-    const index = typeof last === "string" && last !== "1.1.0" ? this.#events.findIndex((event) => event.id === last) : last === "1.1.0" ? -1 : this.#events.length - 1;
+    const index = typeof last === "string" && last !== "1.1.0" ? this.#events.findIndex((event) => event.id === last) : last === "1.1.0" ? -1 : Math.max(-1, this.#events.length - 1 - Number(url.searchParams.get("last") ?? 0));
     for (const event of this.#events.slice(index + 1)) if (this.#eventReaders.has(write)) write(event);
   }
 

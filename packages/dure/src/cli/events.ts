@@ -51,7 +51,7 @@ export async function showEvents({ client, output, follow, since, types, session
 }
 
 /** `2026-01-02T03:04:05.678Z turn.done session=mina turn=turn_01… {"…": …}` */
-export function eventLine(event: PlatformEvent): string {
+function eventLine(event: PlatformEvent): string {
   const subjects = (["session", "turn", "service", "agent", "room", "run", "job"] as const).flatMap((name) => (event[name] === undefined ? [] : `${name}=${event[name]}`));
   return [new Date(event.at).toISOString(), event.type, ...subjects, JSON.stringify(event.data)].join(" ");
 }

@@ -78,7 +78,7 @@ export class Output {
 }
 
 /** 2 when the caller can put it right by asking or configuring differently, else 1. */
-export function exitCodeOf(error: unknown): ExitCode {
+function exitCodeOf(error: unknown): ExitCode {
   if (!(error instanceof DureError) || error.class !== "input") return EXIT.failed;
   return EXIT.usage;
 }

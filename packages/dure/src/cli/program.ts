@@ -40,7 +40,7 @@ interface Common {
 }
 
 /** All commands, for `main` and for whoever writes the reference. */
-export function createProgram({ output, finish }: ProgramParts): Command {
+function createProgram({ output, finish }: ProgramParts): Command {
   const program = new Command("dure")
     .description("Runs durable teams of AI agents.")
     .version(DURE_VERSION, "-V, --version", "print the version")

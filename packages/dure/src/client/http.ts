@@ -42,7 +42,7 @@ const CLASS_OF_STATUS: Readonly<Record<number, ErrorClass>> = {
 };
 
 /** A refusal of the server as the error it was there: RFC 9457 problem JSON with `code` and `hint`. */
-export async function problemOf(response: Response): Promise<DureError> {
+async function problemOf(response: Response): Promise<DureError> {
   const body = await readProblem(response);
   const { code, detail, title, hint, type: _type, status: _status, instance: _instance, ...rest } = body;
   const wait = retryAfterMs(response);

@@ -253,7 +253,7 @@ const LOOK_BACK = 20_000;
 const BUFFER_LIMIT = 1_000;
 
 /** For writers that put events into a statement of their own: `select dure.emit($1)` with this parameter. */
-export function eventsParameter(events: readonly NewPlatformEvent[]): string {
+function eventsParameter(events: readonly NewPlatformEvent[]): string {
   return JSON.stringify(events);
 }
 

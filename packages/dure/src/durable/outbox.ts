@@ -275,11 +275,11 @@ export async function enqueue(tx: Queryable, entries: readonly NewEntry[]): Prom
 }
 
 /** For writers that put entries into a statement of their own: `select dure.enqueue($1)` with this parameter. */
-export function entriesParameter(entries: readonly NewEntry[]): string {
+function entriesParameter(entries: readonly NewEntry[]): string {
   return JSON.stringify(entries.map(({ topic, ordering, key, payload, delayMs }) => ({ topic, ordering, key: key ?? newId("event"), payload, delay_ms: delayMs })));
 }
 
-export const OUTBOX_TOPIC = "outbox";
+const OUTBOX_TOPIC = "outbox";
 
 export interface NewEntry {
   readonly topic: string;
@@ -420,7 +420,7 @@ export function decideStep(
 }
 
 /** The last attempt failed and may have arrived all the same. Pure. */
-export function settleDoubt(step: Step, found: ProbeAnswer): Step {
+function settleDoubt(step: Step, found: ProbeAnswer): Step {
   if (found === "happened") return { ...step, state: "sent", inDoubt: false };
   return found === "not_happened" ? { ...step, inDoubt: false } : { ...step, state: "unknown" };
 }

@@ -294,7 +294,7 @@ export function decideLease(facts: { now: number; lastTick: number; renewedAt: n
 }
 
 /** The advisory lock that a living process holds on its own session. */
-export function lockName(processId: string): string {
+function lockName(processId: string): string {
   return `dure:process:${processId}`;
 }
 

@@ -25,7 +25,7 @@ export interface AgentContext {
 }
 
 /** Default exchanges of history. Source: docs/spec/conversation §3 (`buildMessages`). */
-export const DEFAULT_LAST_TURNS = 6;
+const DEFAULT_LAST_TURNS = 6;
 
 /**
  * System (prompt, context block, passages, summary), the last turns, and the person's message, once.

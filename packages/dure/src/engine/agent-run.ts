@@ -44,6 +44,7 @@ export interface AgentRunEnvironment {
 /** What is recorded for an agent that ended: enough to make its outcome and its last events again. */
 type AgentRecord =
   | { readonly trace: TraceAgent; readonly result: AgentResult; /** Where it is not the result's message. */ readonly text?: string }
+  | { readonly trace: TraceAgent; /** Place of the model call whose recorded answer is the whole outcome: a text is not stored twice. */ readonly saidAt: string }
   | { readonly trace: TraceAgent; readonly error: StoredError };
 
 interface StoredError {
@@ -69,6 +70,8 @@ export class AgentRun {
   #retries = 0;
   #tokensIn = 0;
   #tokensOut = 0;
+  /** See `AgentRecord`. */
+  #saidAt: string | undefined;
 
   constructor(options: {
     environment: AgentRunEnvironment;
@@ -119,7 +122,7 @@ export class AgentRun {
       tokensIn: this.#tokensIn,
       tokensOut: this.#tokensOut,
     };
-    const record: AgentRecord = outcome ? { trace, ...compact(outcome) } : { trace, error: storedError(failure) };
+    const record: AgentRecord = outcome ? { trace, ...(this.#saidAt === undefined ? compact(outcome) : { saidAt: this.#saidAt }) } : { trace, error: storedError(failure) };
     journal.record(this.#path, name, record);
     this.#environment.noteAgent(trace);
     for (const event of this.#endEvents(trace, outcome)) this.#emit(event);
@@ -130,11 +133,18 @@ export class AgentRun {
   /** The recorded end; its events are sent now if they were never stored. */
   #fromPast(record: AgentRecord, stored: readonly TurnEvent[]): AgentOutcome {
     const types = new Set(stored.map((event) => event.type));
-    const outcome = "error" in record ? undefined : outcomeOf(record.result, record.text);
+    const outcome = this.#pastOutcome(record);
     for (const event of this.#endEvents(record.trace, outcome)) if (!types.has(event.type)) this.#emit(event);
     this.#environment.noteAgent(record.trace);
     if (outcome) return outcome;
     throw revive((record as { error: StoredError }).error);
+  }
+
+  #pastOutcome(record: AgentRecord): AgentOutcome | undefined {
+    if ("error" in record) return undefined;
+    if ("result" in record) return outcomeOf(record.result, record.text);
+    const said = this.#environment.journal.past(record.saidAt, `model:${this.#key}`)?.record;
+    return chatOutcome((said!.value as { answer: ModelAnswer }).answer.text);
   }
 
   #endEvents(trace: TraceAgent, outcome: AgentOutcome | undefined): readonly TurnEvent[] {
@@ -198,7 +208,7 @@ export class AgentRun {
         ...(specs.length > 0 && { tools: specs, ...(last && { toolChoice: "none" as const }) }),
         ...(output && { output }),
       };
-      const { answer, data } = await this.#ask(request, texts.length > 0);
+      const { answer, data, place } = await this.#ask(request, texts.length > 0);
       if (answer.toolCalls.length === 0 || last) {
         if (agent.schema) {
           const message = isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
@@ -206,7 +216,8 @@ export class AgentRun {
         }
         texts.push(answer.text);
         const text = texts.filter(Boolean).join("\n");
-        return { text, data: { message: text }, result: AgentResult.success({ message: text }) };
+        if (text === answer.text) this.#saidAt = place;
+        return chatOutcome(text);
       }
       if (answer.text !== "" && !agent.schema) texts.push(answer.text);
       messages.push({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls });
@@ -215,7 +226,7 @@ export class AgentRun {
   }
 
   /** One model call under the card's policy: attempts, each journaled, output checked. */
-  async #ask(request: ModelRequest, continues: boolean): Promise<{ answer: ModelAnswer; data: unknown }> {
+  async #ask(request: ModelRequest, continues: boolean): Promise<{ answer: ModelAnswer; data: unknown; place: string }> {
     const { journal, clock, signal, defaultLlm } = this.#environment;
     const agent = this.#agent;
     let complaint: string | undefined;
@@ -256,13 +267,13 @@ export class AgentRun {
         }
         this.#tokensIn += answer.usage.tokensIn;
         this.#tokensOut += answer.usage.tokensOut;
-        if (answer.toolCalls.length > 0) return { answer, data: undefined };
+        if (answer.toolCalls.length > 0) return { answer, data: undefined, place: path };
         const checked = this.#check(answer.text);
         if ("complaint" in checked) {
           complaint = checked.complaint;
           throw formatError(`${this.#key}: ${checked.complaint}`);
         }
-        return { answer, data: checked.data };
+        return { answer, data: checked.data, place: path };
       },
       {
         clock,
@@ -475,6 +486,11 @@ function llmDone(outcome: AgentOutcome): { message: string; action?: string } {
 
 function outcomeOf(result: AgentResult, text = messageIn(result)): AgentOutcome {
   return { text, data: "data" in result ? result.data : undefined, result };
+}
+
+function chatOutcome(text: string): AgentOutcome {
+  const data = { message: text };
+  return { text, data, result: AgentResult.success(data) };
 }
 
 function compact({ result, text }: AgentOutcome): { result: AgentResult; text?: string } {

@@ -288,7 +288,7 @@ interface Estimate {
 }
 
 /** The most that a call may use, as far as can be told before: input estimate + `maxOutputTokens`. Source: docs/spec/conversation §4. */
-export function estimateOf(request: ModelRequest, model: Pick<ModelCall, "maxOutputTokens">, price: Price | undefined): Estimate {
+function estimateOf(request: ModelRequest, model: Pick<ModelCall, "maxOutputTokens">, price: Price | undefined): Estimate {
   const tokensIn = estimateRequestTokens(request);
   const tokensOut = request.maxOutputTokens ?? model.maxOutputTokens;
   return { tokens: tokensIn + tokensOut, microUsd: price ? costMicroUsd(price, { tokensIn, tokensOut }) : 0 };
@@ -298,7 +298,7 @@ export function estimateOf(request: ModelRequest, model: Pick<ModelCall, "maxOut
  * What a call is charged to: shares of pools, in a fixed order, and bounds of its turn and session. Pure.
  * Money is only charged for models that cost some, so a limit in USD says nothing about a model without a price.
  */
-export function decideCharges(limits: BudgetLimits, agent: Pick<Agent, "name" | "card">, estimate: Estimate, day: string): { shares: readonly Share[]; bounds: readonly OwnBound[] } {
+function decideCharges(limits: BudgetLimits, agent: Pick<Agent, "name" | "card">, estimate: Estimate, day: string): { shares: readonly Share[]; bounds: readonly OwnBound[] } {
   const own = strictest([limits.agent, limits.agents?.[agent.name], agent.card.budget]);
   const charged = { tokens: estimate.tokens, usd: estimate.microUsd };
   const fill = <Part extends { unit: BudgetUnit }>(parts: readonly Part[]): (Part & { amount: number })[] => parts.map((part) => ({ ...part, amount: charged[part.unit] })).filter((part) => part.amount > 0);

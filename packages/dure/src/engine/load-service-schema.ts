@@ -56,7 +56,7 @@ export const text = z.string({ error: "must be a text" }).trim().min(1, { error:
 
 export const id = z.string({ error: "must be 1 to 64 letters, digits, _ or -" }).regex(/^[\p{L}\p{N}_-]{1,64}$/u, { error: "must be 1 to 64 letters, digits, _ or -" });
 
-export const modelText = z.string({ error: "must be offline, or provider:model" }).superRefine((name, context) => {
+const modelText = z.string({ error: "must be offline, or provider:model" }).superRefine((name, context) => {
   try {
     parseModelName(name);
   } catch (error) {

@@ -296,9 +296,3 @@ export function shower(root: string): (file: string) => string {
     return relative.startsWith("..") ? path.join(path.basename(root), path.relative(root, file)) : relative;
   };
 }
-
-/** The names of a document's agents, for whoever checks what handlers say about them. */
-export function agentKeys(document: SettingsDocument): string[] {
-  const agents = valueAt(document.value, ["agents"]);
-  return isObject(agents) ? Object.keys(agents) : [];
-}

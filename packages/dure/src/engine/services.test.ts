@@ -111,7 +111,7 @@ test("a remote service passes events, DONE and errors through unchanged, once fo
   await using there = await startTestEngine(helper);
   const app = createServer({
     conversations: there.engine,
-    events: { follow: async function* () {}, now: async () => "1.0.0" },
+    events: { follow: async function* () {}, now: async () => "1.0.0", beforeLast: async () => "1.0.0" },
     health: async () => ({ ready: true, checks: {} }),
     metrics: async () => "",
     auth: "open",

@@ -39,7 +39,7 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
   EFFECT_UNKNOWN: "effect",
 };
 
-export function troubleOf(code: string): TroubleClass {
+function troubleOf(code: string): TroubleClass {
   return TROUBLE_OF_CODE[code] ?? "internal";
 }
 

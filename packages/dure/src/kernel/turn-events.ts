@@ -113,11 +113,3 @@ export interface Done {
   readonly receipt?: unknown;
   readonly receipts?: readonly unknown[];
 }
-
-/** A stored event of a turn. `seq` starts at 1 and rises by at least 1; tokens between stored events have none. */
-export interface StoredTurnEvent {
-  readonly turnId: string;
-  readonly seq: number;
-  readonly at: number;
-  readonly event: TurnEvent;
-}

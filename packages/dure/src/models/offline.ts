@@ -50,7 +50,7 @@ export function offlineModel(name: string, respond: OfflineRespond): OfflineMode
 }
 
 /** Says what the person said last; where JSON is asked for, the smallest that fits, with these words as its `message`. */
-export const echoModel: OfflineModel = offlineModel("echo", (request) => {
+const echoModel: OfflineModel = offlineModel("echo", (request) => {
   const said = request.messages.findLast((message) => message.role === "user")?.text ?? "";
   return request.output ? { object: exampleOf(request.output.schema, said) } : said;
 });

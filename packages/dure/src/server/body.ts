@@ -11,7 +11,7 @@ const UNSTORABLE = /[\p{Surrogate}\u0000]/u;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** JSON from the bytes of a body. Throws `BODY_INVALID` for broken UTF-8, broken JSON, text that cannot be stored, too deep nesting. */
-export function parseJsonBody(bytes: Uint8Array): unknown {
+function parseJsonBody(bytes: Uint8Array): unknown {
   const value = parse(decode(bytes));
   assertStorable(value, "", 0);
   return value;

@@ -121,7 +121,7 @@ const traceAgent = z.object({
   tokens_out: z.int(),
 });
 
-export const DoneJson = z
+const DoneJson = z
   .looseObject({
     message: z.string(),
     next_action: z.enum(["ASK", "CONFIRM", "DONE", "ASK_CONTINUE"]),

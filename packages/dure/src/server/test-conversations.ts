@@ -104,7 +104,7 @@ export class TestTurn {
 }
 
 /** Says `안녕` in two tokens and ends. */
-export const hello: Script = (turn) => {
+const hello: Script = (turn) => {
   turn.store({ type: "AGENT_START", data: { agent: "helper", label: "답변 작성 중" } });
   turn.token("안");
   turn.store({ type: "LLM_TOKEN", data: "녕" });

@@ -42,7 +42,7 @@ export interface TokenStore {
 }
 
 /** 256 random bits behind a prefix that secret scanners can find. */
-export function newTokenText(): string {
+function newTokenText(): string {
   return `dure_${randomBytes(32).toString("base64url")}`;
 }
 

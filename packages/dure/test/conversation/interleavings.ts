@@ -284,11 +284,9 @@ export class World implements AsyncDisposable {
       if (systemClock.monotonic() > deadline) throw new Error(`turns that never end: ${JSON.stringify(open)}; they live in ${this.#engines.map(({ engine }) => engine.processId).join(", ")}`);
       await systemClock.sleep(10);
     }
-    for (const reader of this.#readers) if (!reader.isReading && !reader.isDone) this.#later(this.#sit(reader, this.#engine(1)));
-    const everyone = Promise.all(this.#sittings);
     const late = new AbortController();
     await Promise.race([
-      everyone.finally(() => late.abort()),
+      this.#everyoneReads().finally(() => late.abort()),
       systemClock.sleep(ALL_DONE_WITHIN_MS, { signal: late.signal }).then(
         () => {
           throw new Error(`readers that never get DONE: ${this.#readers.filter(({ isDone }) => !isDone).map(({ turnId, after }) => `${turnId} after ${after}`).join(", ")}`);
@@ -296,6 +294,13 @@ export class World implements AsyncDisposable {
         () => {},
       ),
     ]);
+  }
+
+  /** Who sits is waited for; who has left before `DONE` comes back to the end. */
+  async #everyoneReads(): Promise<void> {
+    await Promise.all(this.#sittings);
+    for (const reader of this.#readers) if (!reader.isDone) this.#later(this.#sit(reader, this.#engine(1)));
+    await Promise.all(this.#sittings);
   }
 
   // --- what must be true afterwards

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { killAt } from "./kill-row.ts";
 import { ACCEPTED, aroundDone, AROUND_EFFECT, AROUND_HOOK, aroundModelCall, BAD_BANKS, GOOD_BANK, randomFrom } from "./points.ts";
@@ -33,8 +33,10 @@ let server: ServerProcess;
 
 beforeAll(async () => {
   world = await World.start();
-  server = world.serve();
-  await server.url;
+}, 120_000);
+
+beforeEach(async () => {
+  server = await world.running(server);
 }, 120_000);
 
 afterAll(async () => {

@@ -44,6 +44,7 @@ export async function killAt(
   await server.kill();
   current = world.serve();
   const { log } = current;
+  await current.url; // a server that cannot start says so at once
   const done = await within(reader.done, "the turn did not end", () => log);
   const turn = reader.turnId!;
   if (scenario.hooks > 0) await world.until("the hook was not recorded", async () => (await world.hookState(turn)) === "sent", () => log);

@@ -57,6 +57,10 @@ export class ServerProcess implements AsyncDisposable {
     return within(this.#exit, "the server did not exit", () => this.log);
   }
 
+  get isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name);
   }
@@ -67,7 +71,7 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.kill();
+    if (!this.isOver) await this.kill();
   }
 }
 

@@ -57,6 +57,13 @@ export class World implements AsyncDisposable {
     return server;
   }
 
+  /** The server if it still runs, else a new one: one failed row does not fail the next. Ready when it resolves. */
+  async running(server: ServerProcess | undefined): Promise<ServerProcess> {
+    const running = server && !server.isOver ? server : this.serve();
+    await running.url;
+    return running;
+  }
+
   newSession(): string {
     return `crash-${++this.#sessions}`;
   }

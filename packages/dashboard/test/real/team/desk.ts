@@ -44,8 +44,8 @@ export const desk = defineService({
   },
 });
 
-export const SLOW_SENTENCES = 12;
-export const SLOW_END = "이것으로 설명을 마칩니다.";
+export const SLOW_SENTENCES = 10;
+const SLOW_END = "이것으로 설명을 마칩니다.";
 
 export const deskModel = offlineModel("desk", (request): OfflineReply => {
   const last = request.messages.at(-1);

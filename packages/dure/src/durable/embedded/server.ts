@@ -80,7 +80,7 @@ export async function stopServer(home: string, clock: Clock): Promise<void> {
 }
 
 /** The pid of the postmaster that runs on the folder. */
-export function readPostmaster(home: string): number | undefined {
+function readPostmaster(home: string): number | undefined {
   const lines = readPidFile(home);
   if (!lines || lines[1] !== dataFolder(home)) return undefined; // also: a copied folder with the pid of the original
   const pid = Number(lines[0]);
