@@ -17,6 +17,8 @@ export async function startPostgres(): Promise<BenchPostgres> {
   stack.defer(() => rm(home, { recursive: true, force: true }));
   const postgres = await EmbeddedPostgres.start({ home, logger: silentLogger, durable: true });
   stack.defer(() => postgres.stop());
+  // The server outlives a process that is killed; one that is asked to go takes it along.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void postgres.stop().then(() => rm(home, { recursive: true, force: true })).finally(() => process.exit(1)));
   const kept = stack.move();
   return {
     async database(name) {

@@ -14,7 +14,7 @@ export function moneyOf(amount: number, language: Language, currency = "KRW"): s
 function dayOf(date: string, language: Language): string {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(date) ? new Date(`${date}T00:00:00Z`) : undefined;
   if (day === undefined || Number.isNaN(day.getTime())) return date;
-  return new Intl.DateTimeFormat(language, { year: "numeric", month: "long", day: "numeric", weekday: "short", timeZone: "UTC" }).format(day);
+  return new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" }).format(day);
 }
 
 /** A member of a receipt, a slot or a question, as a person reads it; empty for what is not there. Pure. */

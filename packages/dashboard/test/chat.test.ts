@@ -241,7 +241,8 @@ describe("the panel", () => {
     await page.getByText("민지님에게").waitFor();
     await page.getByRole("tab", { name: "상태" }).click();
     await page.getByText("(2/3)").waitFor();
-    await page.getByText("TX-1002").waitFor();
+    await page.locator(".panel").getByText("TX-1002").waitFor();
+    expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(1);
     await page.getByRole("tab", { name: "기억" }).click();
     await page.getByText("엄마와 민지에게 자주 보낸다.").waitFor();
 

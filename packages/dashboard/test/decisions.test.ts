@@ -1,7 +1,15 @@
-import type { SlotInfo, StageMachine } from "dure/client";
+import type { Escalation, SlotInfo, StageMachine, Trace } from "dure/client";
 import { describe, expect, test } from "vitest";
+import type { Entry } from "../src/chat/conversation.ts";
+import { receiptsByEntry } from "../src/chat/receipts.ts";
+import { toneOf } from "../src/chat/tone.ts";
+import { aboutOf, inboxOf } from "../src/escalations/order.ts";
+import { moneyOf, shownFact } from "../src/fact-words.ts";
+import { batchOf } from "../src/panel/batch.ts";
 import { slotChanges, slotFields } from "../src/panel/slots.ts";
 import { layoutStages } from "../src/panel/stage-layout.ts";
+import { TURN_LOGS, turnLogs } from "../src/panel/turn-logs.ts";
+import { waterfallOf } from "../src/panel/waterfall.ts";
 import { spanOf } from "../src/when.ts";
 
 const TRANSFER: StageMachine = {
@@ -59,4 +67,119 @@ describe("the slot card", () => {
 
 test("a span is told in the unit in which it is read", () => {
   expect([840, 2_140, 185_000].map(spanOf)).toEqual(["840 ms", "2.1 s", "3 m 05 s"]);
+});
+
+const NO_TRACE: Trace = { turnId: "t", totalElapsedMs: 20, agents: [] };
+
+function anAnswer(turnId: string, done: Partial<Entry["done"]> = {}): Entry {
+  return { key: `${turnId}:assistant`, role: "assistant", content: "네", at: 1, status: "sent", turnId, done: { message: "네", nextAction: "DONE", stateSnapshot: {}, hooks: [], trace: NO_TRACE, ...done } };
+}
+
+describe("receipts", () => {
+  const first = { transaction_id: "tx_1", amount: 10 };
+  const second = { transaction_id: "tx_2", amount: 20 };
+
+  test("are shown once, under the answer that first brought them", () => {
+    const shown = receiptsByEntry([anAnswer("a", { receipt: first }), anAnswer("b"), anAnswer("c", { receipt: second, receipts: [first, second] })]);
+
+    expect([...shown]).toEqual([["a:assistant", [first]], ["c:assistant", [second]]]);
+  });
+
+  test("that only the last answer brings are all shown there, those without a number by what they say", () => {
+    const shown = receiptsByEntry([anAnswer("a", { receipts: [{ amount: 1, target: "엄마" }, { target: "엄마", amount: 1 }, first] })]);
+
+    expect(shown.get("a:assistant")).toEqual([{ amount: 1, target: "엄마" }, first]);
+  });
+});
+
+describe("the batch", () => {
+  test("tells of each task what became of it, from the state alone", () => {
+    const state = {
+      index: 3,
+      total: 4,
+      slots: { target: "민지" },
+      tasks: [{ slots: { target: "준" }, slot_errors: {} }],
+      results: [{ index: 1, outcome: "done", slots: { target: "엄마" } }, { index: 2, outcome: "failed", slots: { target: "부자" }, code: "LIMIT_EXCEEDED" }],
+    };
+
+    expect(batchOf(state, [])?.tasks).toEqual([
+      { index: 1, mark: "done", slots: { target: "엄마" } },
+      { index: 2, mark: "failed", slots: { target: "부자" }, code: "LIMIT_EXCEEDED" },
+      { index: 3, mark: "now", slots: { target: "민지" } },
+      { index: 4, mark: "waiting", slots: { target: "준" } },
+    ]);
+  });
+
+  test("of a service that keeps no results is told by its progress; a single task is none", () => {
+    const told = batchOf({ slots: { target: "b" }, queue: [{ target: "c" }] }, [{ index: 2, total: 3, slots: { target: "b" } }]);
+
+    expect(told?.tasks.map(({ mark }) => mark)).toEqual(["past", "now", "waiting"]);
+    expect(batchOf({ index: 1, total: 1, slots: {}, tasks: [] }, [])).toBeUndefined();
+  });
+});
+
+describe("the logs of the turns", () => {
+  test("go back a bounded way, newest first, the running one before all, told by the trace where nobody looked", () => {
+    const agents = [{ agent: "intent", elapsedMs: 5, success: false, retries: 2, error: "MODEL_TIMEOUT", tokensIn: 1, tokensOut: 1 }];
+    const entries = Array.from({ length: 30 }, (_, n) => [{ ...anAnswer(`t${n}`), key: `${n}`, role: "user", content: `말 ${n}`, done: undefined } as unknown as Entry, anAnswer(`t${n}`, { trace: { ...NO_TRACE, agents } })]).flat();
+    const logs = turnLogs({ entries, seen: new Map(), turn: { turnId: "now", view: { runs: [], progress: [] }, connection: "connected", stopping: false } });
+
+    expect(logs).toHaveLength(TURN_LOGS);
+    expect(logs.slice(0, 2).map(({ turnId, title }) => [turnId, title])).toEqual([["now", ""], ["t29", "말 29"]]);
+    expect(logs[1]?.runs).toMatchObject([{ agent: "intent", status: "failed", retries: 2, error: "MODEL_TIMEOUT" }]);
+  });
+});
+
+describe("the waterfall", () => {
+  test("puts agents one after the other, and what is left of the time behind them", () => {
+    const agent = (elapsedMs: number) => ({ agent: "a", elapsedMs, success: true, retries: 0, error: null, tokensIn: 0, tokensOut: 0 });
+    const bars = waterfallOf({ turnId: "t", totalElapsedMs: 100, agents: [agent(30), agent(20)] });
+
+    expect(bars.map(({ fromPercent, sharePercent }) => [fromPercent, sharePercent])).toEqual([[0, 30], [30, 20], [50, 50]]);
+    expect(bars[2]?.agent).toBeUndefined();
+    expect(waterfallOf(NO_TRACE)).toMatchObject([{ elapsedMs: 20, sharePercent: 100 }]);
+  });
+});
+
+describe("the inbox", () => {
+  const one = (id: string, more: Partial<Escalation>): Escalation => ({ id, type: "decision", severity: "info", status: "open", session: null, turn: null, service: null, question: "", context: {}, options: [], answer: null, answeredBy: null, createdAt: 1, expiresAt: null, answeredAt: null, ...more });
+
+  test("has the gravest first, of these the longest waiting, and what is closed newest first", () => {
+    const { open, closed } = inboxOf([
+      one("late", { severity: "warning", createdAt: 5 }),
+      one("early", { severity: "warning", createdAt: 2 }),
+      one("grave", { severity: "critical", createdAt: 9 }),
+      one("old", { status: "answered", answeredAt: 3 }),
+      one("new", { status: "expired", expiresAt: 7 }),
+    ]);
+
+    expect([open.map(({ id }) => id), closed.map(({ id }) => id)]).toEqual([["grave", "early", "late"], ["new", "old"]]);
+  });
+
+  test("says what a call is about by its arguments, without the ledger's key", () => {
+    expect(aboutOf(one("a", { context: { tool: "send", key: "s/1", input: { to: "엄마", amount: 5 } } }))).toEqual({ tool: "send", to: "엄마", amount: 5 });
+    expect(aboutOf(one("b", { context: { message: "안녕", effects: [] } }))).toEqual({ message: "안녕", effects: [] });
+  });
+});
+
+test("an answer that did not do what was asked is told apart by why", () => {
+  const error = (code: string) => anAnswer("t", { error: { code, message: "" } }).done;
+
+  expect([toneOf(anAnswer("t").done), toneOf(error("EFFECT_UNKNOWN")), toneOf(error("APPROVAL_PENDING")), toneOf(error("TURN_STOPPED")), toneOf(error("MODEL_TIMEOUT"))]).toEqual([undefined, "waits", "waits", "stopped", "failed"]);
+});
+
+test("money and days are written as they are said", () => {
+  expect([moneyOf(50_000, "ko"), moneyOf(50_000, "en"), moneyOf(3.5, "en", "USD")]).toEqual(["50,000원", "₩50,000", "$3.50"]);
+  const day = (text: string, language: "ko" | "en"): string => shownFact("transfer_date", text, language);
+  expect([day("2026-12-01", "ko"), day("2026-12-01", "en"), day("내일", "ko"), day("2026-13-45", "ko")]).toEqual(["2026년 12월 1일 화요일", "Tuesday, December 1, 2026", "내일", "2026-13-45"]);
+});
+
+test("the words of the last answer's card go before the keys of the state", () => {
+  const slots: SlotInfo[] = [{ name: "amount", label: "금액", required: true, type: "integer" }];
+  const state = { slots: {}, meta: { slot_errors: { amount: "AMOUNT_UNREADABLE" } } };
+  const card = { slots: [{ name: "amount", label: "Amount", error: "I could not read the amount." }] };
+
+  expect(slotFields(slots, state, card)).toMatchObject([{ slot: { label: "Amount" }, error: "I could not read the amount." }]);
+  expect(slotFields(slots, state)).toMatchObject([{ slot: { label: "금액" }, error: "AMOUNT_UNREADABLE" }]);
+  expect(slotFields(slots, { slots: {}, meta: {} }, card)[0]?.error).toBeUndefined();
 });

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { startBank } from "../../../examples/transfer/bank/bank.ts";
 import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
-import { launchBrowser, openPage, violations } from "./browser.ts";
+import { launchBrowser, openPage, siteInPackage, violations } from "./browser.ts";
 import { ServerProcess } from "./real/server-process.ts";
 
 const [folder = "pictures", ...wanted] = process.argv.slice(2);
 await mkdir(folder, { recursive: true });
+await siteInPackage();
 await using database = await testDatabaseUrl();
 const bank = await startBank();
 await using server = await ServerProcess.start({ DATABASE_URL: database.url, BANK_URL: bank.url });

@@ -2,7 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { IconChecks, IconSearch } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
-import type { Escalation } from "dure/client";
+import type { DureClient, Escalation } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { EscalationCard } from "./escalation-card.tsx";
@@ -24,13 +24,7 @@ export function EscalationsPage(): ReactNode {
   useEffect(() => {
     const leave = new AbortController();
     const read = (): void => void queries.invalidateQueries({ queryKey: ["escalations"] });
-    void (async () => {
-      try {
-        for await (const _news of client.events({ types: ["escalation.*"] }, { signal: leave.signal, onReset: read, onConnection: (state) => state === "connected" && read() })) read();
-      } catch {
-        // Left, or refused: the list is then as it was when the page was opened.
-      }
-    })();
+    void follow(client, read, leave.signal);
     return () => leave.abort();
   }, [client, queries]);
 
@@ -93,4 +87,13 @@ function Section({ title, all, onAnswer }: { title: string; all: readonly Escala
 
 function wordsOf({ question, context, session, service, answeredBy }: Escalation): string {
   return [question, JSON.stringify(context), session, service, answeredBy].join(" ").toLowerCase();
+}
+
+/** Calls `read` after each news about escalations, and once the connection stands, until the signal aborts. */
+async function follow(client: DureClient, read: () => void, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _news of client.events({ types: ["escalation.*"] }, { signal, onReset: read, onConnection: (state) => state === "connected" && read() })) read();
+  } catch {
+    // Left, or refused: the list is then as it was when the page was opened.
+  }
 }

@@ -1,4 +1,4 @@
-import { isObject, type Escalation, type JsonObject } from "dure/client";
+import { isObject, type Escalation } from "dure/client";
 
 const RANK = { critical: 0, warning: 1, info: 2 } as const satisfies Record<Escalation["severity"], number>;
 

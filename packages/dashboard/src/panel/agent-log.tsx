@@ -42,7 +42,7 @@ function TurnTitle({ log }: { log: TurnLog }): ReactNode {
   const { text, language } = useLanguage();
   return (
     <span className="turn-title">
-      <span>{log.title === "" ? text.chat.bySystem : log.title}</span>
+      <span>{log.title === "" ? text.panel.systemTurn : log.title}</span>
       <span className="agent-facts">{log.at === undefined ? text.panel.status.running : whenOf(log.at, language)}</span>
     </span>
   );

@@ -229,11 +229,13 @@ export class Engine implements Conversations {
               yield { seq: row.seq, event: { type: row.type, data: row.data } as TurnEvent };
             }
           }
+          let told = toldBefore;
           for await (const frame of queue.frames(signal)) {
             if (frame.seq !== undefined) {
+              told = frame.seq;
               if (frame.seq <= after) continue;
               after = frame.seq;
-            }
+            } else if (told < after) continue; // Whoever comes from another process may know as stored what is not told here yet.
             yield frame;
             if (frame.event.type === "DONE") return;
           }
@@ -369,6 +371,9 @@ export class Engine implements Conversations {
       }
       if (accepted.outcome === "accepted" && accepted.stopped) this.#runs.get(accepted.stopped)?.stop();
       return { turnId: accepted.turn, sessionId: accepted.session, status: accepted.status, repeated: accepted.outcome === "repeated" };
+    } catch (error) {
+      if (!lease.aborted) throw error;
+      throw new DureError("SERVER_STOPPING", "This process may write no more.", { class: "unavailable", hint: "Send it again with the same Idempotency-Key; another process answers.", cause: error });
     } finally {
       cancel();
       this.#accepting.delete(turn);

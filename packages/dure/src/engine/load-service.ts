@@ -8,7 +8,7 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 import type { CardInput } from "../models/card.ts";
 import { serviceSchema } from "./load-service-schema.ts";
-import { problemAt, problemsError, problemsOf, readYaml, valueAt, type Problem, type SettingsDocument } from "./load-service-document.ts";
+import { problemAt, problemsError, problemsOf, readYaml, type Problem, type SettingsDocument } from "./load-service-document.ts";
 import { isAgent, ServiceBuilder, unknownName, type AgentClass, type DefinitionProblem } from "./service-builder.ts";
 import type { CompletedSelector, FlowHandler, Service, ServiceOptions } from "./service.ts";
 import { defineState, type StageMachine, type StateDefinition } from "./state.ts";

@@ -46,6 +46,7 @@ test("a message that arrives while a turn runs waits and is answered after it, i
   const first = t.say("one");
   await gate.asked(1);
   const second = t.engine.turn({ session: "s1", message: "two" });
+  await second.turnId;
   const third = t.engine.turn({ session: "s1", message: "three" });
   expect((await t.engine.find(await third.turnId)).status).toBe("queued");
   gate.release();
@@ -227,6 +228,22 @@ test("a turn of a dead process goes on elsewhere: finished model calls are not m
     { agent: "helper", label: "둘", attempt: 2, restart: true },
   ]);
   expect(events.filter((event) => event.type === "DONE")).toHaveLength(1);
+});
+
+test("a turn that a dead process took with its last breath goes on elsewhere", async () => {
+  await using t = await startTestEngine(chatService());
+  await t.database.query({
+    text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at, ended_because, recovered_at) values ('process_dead', '0', 'h', 'm', 1, 's', now(), 'gone', now())",
+  });
+  const { turnId } = await t.engine.accept({ session: "s1", message: "one" });
+  for await (const { event } of t.engine.read(turnId)) if (event.type === "DONE") break;
+  await t.database.query({ text: "update dure.turns set status = 'running', holder = 'process_dead', done = null, done_seq = null where id = $1" }, [turnId]);
+  await t.database.query({ text: "update dure.sessions set running_turn = $1" }, [turnId]);
+
+  let last;
+  for await (const { event } of t.engine.read(turnId)) last = event;
+
+  expect(last).toMatchObject({ type: "DONE", data: { message: "one" } });
 });
 
 test("the process that lost a turn writes nothing more into it", async () => {

@@ -3,6 +3,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { TurnStore } from "../../src/durable/turns.ts";
 import { chatAgent } from "../../src/engine/agent.ts";
+import type { TurnFrame } from "../../src/engine/api.ts";
 import { defineService, flow, type BusyPolicy, type Service } from "../../src/engine/service.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";
@@ -105,4 +106,34 @@ test("a turn that a dead process still accepted after its turns were given up is
 
   expect(last).toMatchObject({ type: "DONE", data: { message: "late" } });
   await expect(late.journal(turn, 1, [], [])).rejects.toMatchObject({ code: "TURN_FENCED" });
+});
+
+test("a reader that comes from another process with text that its new one does not know to be stored is not shown it twice", async () => {
+  const more = Promise.withResolvers<void>();
+  const model = offlineModel("halves", async function* () {
+    await systemClock.sleep(50); // the start is stored by then, so that text is shown before it is stored
+    yield "하나 ";
+    await more.promise;
+    yield "둘";
+  });
+  await using t = await startTestEngine(chatService("queue"), { offline: [model] });
+  await using proxy = await PostgresProxy.start(t.url);
+  await using holder = await startTestEngine(chatService("queue"), { on: { url: proxy.url }, offline: [model] });
+  const stop = proxy.stop("after", ({ name, parameters }) => name === "journal_turn" && parameters.includes("하나"));
+  const { turnId } = await holder.engine.accept({ session: "s1", message: "go" });
+  await stop.reached;
+  let after = 0;
+  for await (const { seq, event } of t.engine.read(turnId)) {
+    after = seq!;
+    if (event.type === "LLM_TOKEN") break;
+  }
+
+  const reading = holder.engine.read(turnId, { after });
+  const first = reading[Symbol.asyncIterator]().next();
+  stop.release();
+  more.resolve();
+  const frames = [(await first).value as TurnFrame];
+  for await (const frame of reading) frames.push(frame);
+
+  expect(frames.map(({ event }) => (event.type === "LLM_TOKEN" ? event.data : "")).join("")).toBe("둘");
 });

@@ -37,20 +37,20 @@ afterAll(async () => {
 
 test("a turn outlives a cut after any of its messages: booked once, no model asked twice", { timeout: 1_800_000 }, async () => {
   expect(messages).toBeGreaterThan(40);
-  for (const n of chosen(messages)) await cutAfter(n, ofTurn);
+  for (const n of chosen(messages)) await expectWholeAfterCut(n, ofTurn);
 });
 
 test.each(TURN_STATEMENTS)("a turn outlives the lost answer to the commit of %s", { timeout: 180_000 }, async (name) => {
-  const { wasCut } = await cutAfter(1, (statement, { from, type }) => statement.name === name && from === "client" && type === SYNC);
+  const { wasCut } = await expectWholeAfterCut(1, (statement, { from, type }) => statement.name === name && from === "client" && type === SYNC);
 
   expect(wasCut).toBe(true);
 });
 
 test("a turn outlives a cut of every connection at once", { timeout: 1_800_000 }, async () => {
-  for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) await cutAfter(n, ofTurn, { everyLine: true });
+  for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) await expectWholeAfterCut(n, ofTurn, { everyLine: true });
 });
 
-async function cutAfter(n: number, test: MessageTest, { everyLine = false } = {}): Promise<{ wasCut: boolean }> {
+async function expectWholeAfterCut(n: number, test: MessageTest, { everyLine = false } = {}): Promise<{ wasCut: boolean }> {
   let last = "";
   const cut = world.proxy.cut(
     n,

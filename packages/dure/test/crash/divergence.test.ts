@@ -41,18 +41,18 @@ test.each<[Variant, string]>([
   expect(done).toMatchObject({ error: { code: "TURN_DIVERGED" }, next_action: "ASK", state_snapshot: { stage: "INIT" } });
   expect(world.bookingsOf(session)).toBe(1);
   expect(world.provider.counts).toEqual({ intent: 2, slots: 1, receipt: 1, talk: 1 }); // the second intent is that of the next message
-  expect(await effectsNamedIn(reader.turnId!)).toEqual([{ status: "done", result: { transactionId: expect.any(String) as string } }]);
+  expect(await effectsNamedIn(reader.turnId!)).toMatchObject([{ tool: "transfer", status: "done", input: { to: "홍길동", amount: 50_000 }, result: { transactionId: expect.any(String) as string } }]);
   expect(await world.database.query({ text: "select status from dure.effects where session_id = $1" }, [session])).toEqual([{ status: "done" }]);
   expect(greeting).toMatchObject({ message: "안녕하세요." });
   const events = await expectWholeStream(world, reader);
   rows.push({ handler: what, "ended with": (done["error"] as { code: string }).code, bookings: world.bookingsOf(session), "events read": events, "next message": "answered" });
 });
 
-/** Outcomes of the effects that the open escalation about a turn names. */
-async function effectsNamedIn(turn: string): Promise<unknown[]> {
-  const [row] = await world.database.query<{ context: { effects: { place: string; outcome: unknown }[] } }>(
+/** The effects that the open escalation about a turn names. */
+async function effectsNamedIn(turn: string): Promise<readonly unknown[]> {
+  const [row] = await world.database.query<{ context: { effects: readonly unknown[] } }>(
     { text: "select context from dure.escalations where turn_id = $1 and type = 'turn_diverged' and status = 'open'" },
     [turn],
   );
-  return row!.context.effects.filter(({ place }) => place.endsWith("call:transfer")).map(({ outcome }) => outcome);
+  return row!.context.effects;
 }
