@@ -131,6 +131,20 @@ test("a reset of the log is said, and the log goes on", async () => {
   await expect.poll(() => page.getByText("보관 기간이 지난 이벤트는 건너뛰고").isVisible()).toBe(true);
 });
 
+test("beside an open event the arrows go from event to event, and the focus goes along", async () => {
+  await using server = await serve();
+  await using opened = await openEvents(server);
+  const { page } = opened;
+  emit(server, 1, 200);
+  await page.getByText("n200.").waitFor();
+  await page.locator(".event-row").last().click();
+
+  for (let step = 0; step < 40; step++) await page.keyboard.press("ArrowUp");
+
+  await page.locator(".event-detail pre").getByText('"step": "n160."').waitFor();
+  expect(await page.locator(":focus").getAttribute("aria-pressed")).toBe("true");
+});
+
 test.for([
   [1280, "light"],
   [360, "dark"],

@@ -11,6 +11,8 @@ if (!isNewEnough) {
   console.error("Install Node 24 from https://nodejs.org, then run the command again.");
   process.exitCode = 1;
 } else {
+  // What was compiled once is not compiled again: a restart after a crash is at work sooner.
+  (await import("node:module")).enableCompileCache?.();
   await import(await findMain(major));
 }
 

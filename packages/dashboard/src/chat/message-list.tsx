@@ -1,7 +1,7 @@
 import { ActionIcon, Button } from "@mantine/core";
 import { IconAlertTriangle, IconArrowDown, IconClock, IconHourglassHigh, IconPlayerStop, IconRefresh, IconTrash } from "@tabler/icons-react";
-import { shownText, type Done, type JsonObject, type MessageRequest, type SlotInfo } from "dure/client";
-import { memo, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import { shownText, type Done, type Escalation, type JsonObject, type MessageRequest, type SlotInfo } from "dure/client";
+import { Fragment, memo, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { toneOf } from "./tone.ts";
 import { useLanguage, useText } from "../language.tsx";
@@ -49,13 +49,12 @@ export function MessageList(props: { view: ConversationView; conversation: Conve
     <div className="messages" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label={text.chat.log} aria-busy={view.turn !== undefined}>
       <ol className="messages-list">
         {said.map((entry) => (
-          <Message key={entry.key} entry={entry} conversation={conversation} receipts={receipts.get(entry.key) ?? NONE} slots={slots} />
+          <Fragment key={entry.key}>
+            <Message entry={entry} conversation={conversation} receipts={receipts.get(entry.key) ?? NONE} slots={slots} />
+            {entry.done !== undefined && <Questions all={open.filter(({ turn }) => turn === entry.turnId)} conversation={conversation} />}
+          </Fragment>
         ))}
-        {open.map((escalation) => (
-          <li key={escalation.id} className="message" data-role="system">
-            <EscalationCard escalation={escalation} place="conversation" onAnswer={(value) => conversation.answer(escalation.id, value)} />
-          </li>
-        ))}
+        <Questions all={open.filter(({ turn }) => !said.some((entry) => entry.done !== undefined && entry.turnId === turn))} conversation={conversation} />
         {view.turn !== undefined && <Answering turn={view.turn} onReattach={() => conversation.reattach()} />}
         {view.turn === undefined && last?.role === "user" && last.status !== "failed" && <Thinking />}
         {queued.map((entry) => (
@@ -77,6 +76,15 @@ export function MessageList(props: { view: ConversationView; conversation: Conve
       )}
     </div>
   );
+}
+
+/** What a person must decide, each under the answer that waits for it. */
+function Questions({ all, conversation }: { all: readonly Escalation[]; conversation: Conversation }): ReactNode {
+  return all.map((escalation) => (
+    <li key={escalation.id} className="message" data-role="system">
+      <EscalationCard escalation={escalation} place="conversation" onAnswer={(value) => conversation.answer(escalation.id, value)} />
+    </li>
+  ));
 }
 
 const Message = memo(function Message(props: { entry: Entry; conversation: Conversation; receipts: readonly JsonObject[]; slots: readonly SlotInfo[] }): ReactNode {

@@ -229,8 +229,7 @@ export class TurnStore {
     const rows = await this.#database.query<{ id: string }>(
       {
         name: "unattended_turns",
-        text: `select id from dure.turns t where status = 'running' and (holder is null
-          or exists (select 1 from dure.processes p where p.id = t.holder and p.ended_at is not null)
+        text: `select id from dure.turns where status = 'running' and (holder is null
           or (holder = $1 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second' and not (id = any($2)))
           or holder = any(array(select p.id from dure.processes p where p.recovered_at > clock_timestamp() - interval '1 hour')))
           order by held_at limit $3`,

@@ -24,7 +24,6 @@ import { Engine } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/hooks.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
-import { createServer, startServer } from "../server/server.ts";
 import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
 import { agentServices } from "./agents.ts";
 import type { LoadedTeam } from "./config.ts";
@@ -138,6 +137,8 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   retention.start();
   defer("retention", () => retention.stop());
 
+  // Loaded only now: turns that a dead process left go on while the server is still being read.
+  const { createServer, startServer } = await import("../server/server.ts");
   const app = createServer({
     conversations: engine,
     events,

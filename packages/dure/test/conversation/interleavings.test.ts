@@ -10,7 +10,7 @@ const { DURE_TEST_LONG: long, DURE_TEST_SEED: given } = process.env;
 const FIRST = given === undefined ? randomInt(2 ** 31 - 100) : Number(given);
 const SEEDS = Array.from({ length: given === undefined ? (long ? 100 : 3) : 1 }, (_, index) => FIRST + index);
 /** Each run has a database and two engines of its own. */
-const RUNS = 5;
+const RUNS = 4;
 /** Commands of one run. */
 const COMMANDS = { minLength: 10, maxLength: 80, size: "max" } as const;
 /** Looking for a shorter failing run is given up after this time, milliseconds. */
