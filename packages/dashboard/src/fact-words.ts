@@ -11,7 +11,7 @@ export function moneyOf(amount: number, language: Language, currency = "KRW"): s
 }
 
 /** `2026-12-01` as a person says it; a text that is no such date stays as it is. */
-export function dayOf(date: string, language: Language): string {
+function dayOf(date: string, language: Language): string {
   const day = /^\d{4}-\d{2}-\d{2}$/.test(date) ? new Date(`${date}T00:00:00Z`) : undefined;
   if (day === undefined || Number.isNaN(day.getTime())) return date;
   return new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" }).format(day);

@@ -107,7 +107,7 @@ async function say(page: Page, message: string): Promise<void> {
 
 async function panel(page: Page, tab: string): Promise<void> {
   const opener = page.getByRole("button", { name: "자세히", exact: true });
-  if (await opener.isVisible()) await opener.click();
+  if ((await page.getByRole("dialog").count()) === 0 && (await opener.isVisible())) await opener.click();
   await page.getByRole("tab", { name: tab }).click();
   await page.waitForTimeout(150);
 }

@@ -171,11 +171,21 @@ test("many followers of one process cost one query per look", async () => {
   await using db = await testDatabase();
   await using logs = await twoLogs(db.url);
   const after = await logs.reader.log.now();
-  const followers = Array.from({ length: 300 }, (_, n) => collect(logs.reader.log.follow({ session: `s${n % 3}` }, { after }), (all) => all.length === 2));
-  await systemClock.sleep(300); // let them join the poller
+  let joined = 0;
+  const followers = Array.from({ length: 300 }, async (_, n) => {
+    const items: FollowedItem[] = [];
+    for await (const item of logs.reader.log.follow({ session: `s${n % 3}` }, { after })) {
+      if (items.push(item) === 1) joined += 1;
+      if (items.length === 2) break;
+    }
+    return items;
+  });
+  const tellEach = () => logs.writer.log.append(logs.writer.database, [0, 1, 2].map((n) => anEvent("x", { session: `s${n}` })));
+  await tellEach();
+  await expect.poll(() => joined, { timeout: 20_000 }).toBe(300);
   const before = logs.reader.database.statements;
 
-  await logs.writer.log.append(logs.writer.database, [0, 1, 2, 0, 1, 2].map((n) => anEvent("x", { session: `s${n}` })));
+  await tellEach();
 
   const all = await Promise.all(followers);
   expect(all.every((items, n) => items.every((item) => item.kind === "event" && item.event.session === `s${n % 3}`))).toBe(true);

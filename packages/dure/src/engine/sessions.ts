@@ -155,6 +155,7 @@ export class SessionReader {
       },
       [session, HISTORY_MOST],
     );
+    const shown = await this.#shownBefore(rows.filter((row) => row.done?.error?.code === "TURN_STOPPED").map((row) => row.turn_id));
     return rows.flatMap((row, index) => {
       const said: HistoryEntry = { role: "user", content: row.text, at: row.at, turnId: row.turn_id, author: row.author };
       // Merged messages have one answer, behind the last of them.
@@ -162,8 +163,24 @@ export class SessionReader {
       if (!row.done || !isLast) return [said];
       const { done } = row;
       const stopped = done.error?.code === "TURN_STOPPED" ? { interrupted: true as const } : {};
-      return [said, { role: "assistant", content: done.message, at: row.finished_at ?? row.at, turnId: row.turn_id, author: row.author, done, ...stopped }];
+      return [said, { role: "assistant", content: shown.get(row.turn_id) ?? done.message, at: row.finished_at ?? row.at, turnId: row.turn_id, author: row.author, done, ...stopped }];
     });
+  }
+
+  /** The text that stopped turns had shown; what a restarted agent had said before is void. */
+  async #shownBefore(turns: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (turns.length === 0) return new Map();
+    const rows = await this.#database.query<{ turn_id: string; text: string }>(
+      {
+        name: "shown_text",
+        text: `select e.turn_id, string_agg(e.data #>> '{}', '' order by e.seq) as text from dure.turn_events e
+          where e.turn_id = any($1) and e.type = 'LLM_TOKEN' and e.seq > coalesce(
+            (select max(s.seq) from dure.turn_events s where s.turn_id = e.turn_id and s.type = 'AGENT_START' and s.data ? 'restart'), 0)
+          group by e.turn_id`,
+      },
+      [turns],
+    );
+    return new Map(rows.map(({ turn_id: turn, text }) => [turn, text]));
   }
 
   async #completed(session: string): Promise<readonly CompletedEntry[]> {

@@ -47,8 +47,8 @@ export function effectEscalation(turn: ClaimedTurn, locale: string, error: Effec
     type: "effect_unknown",
     severity: "critical",
     subject: `effect/${error.key}`,
-    question: error.message,
-    context: { tool: error.tool, key: error.key, input: error.input ?? null },
+    question: localeOf(locale) === "en" ? `${error.message} Did it happen on the other side?` : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`,
+    context: { because: error.message, tool: error.tool, key: error.key, input: error.input ?? null },
     options: options(locale, [["happened", "It happened", "처리되었음"], ["not_happened", "It did not happen", "처리되지 않았음"]]),
   };
 }
@@ -60,8 +60,8 @@ export function divergedEscalation(turn: ClaimedTurn, locale: string, error: Div
     type: "turn_diverged",
     severity: "critical",
     subject: `diverged/${turn.turn}`,
-    question: error.message,
-    context: { message: turn.messages.map(({ text }) => text).join("\n"), effects },
+    question: localeOf(locale) === "en" ? error.message : `처리하던 중에 서비스의 순서가 바뀌어서 차례를 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요.`,
+    context: { because: error.message, message: turn.messages.map(({ text }) => text).join("\n"), effects },
     options: options(locale, [["seen", "Seen", "확인함"]]),
   };
 }

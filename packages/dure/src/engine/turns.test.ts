@@ -143,6 +143,7 @@ test("a stop ends a turn at once, keeps the text shown so far as interrupted, an
     { role: "user", content: "세어 줘" },
     { role: "assistant", content: "하나 " },
   ]);
+  expect((await t.engine.session("s1")).history.at(-1)).toMatchObject({ role: "assistant", content: "하나 ", interrupted: true });
   await expect(t.engine.stopTurn(await turn.turnId)).rejects.toMatchObject({ code: "TURN_FINISHED" });
 });
 
