@@ -252,9 +252,12 @@ test("a restore starts a new era: old positions are reset, also for readers that
   const { log, database } = logs.writer;
   const start = await log.now();
   await log.append(database, [anEvent("kept")]);
-  const following = collect(logs.reader.log.follow({}, { after: start }), (all) => all.length === 4);
-  await expect.poll(async () => (await log.read(start)).events.length, { timeout: 5_000 }).toBe(1);
-  await systemClock.sleep(200);
+  const seen: FollowedItem[] = [];
+  const following = (async () => {
+    for await (const item of logs.reader.log.follow({}, { after: start })) if (seen.push(item) === 4) return seen;
+    return seen;
+  })();
+  await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(1); // it is connected, and has read what there is
 
   const era = await database.transaction((tx) => log.startEra(tx));
   await log.append(database, [anEvent("new")]);

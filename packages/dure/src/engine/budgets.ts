@@ -217,10 +217,12 @@ export class BudgetKeeper implements Budgets {
 
   /** Where there is no room, what the turn's finished calls did not use is settled first. */
   async #take(facts: BudgetFacts, shares: readonly Share[], journal: GatheredJournal): Promise<readonly TakenShare[]> {
+    // Looked at before: while the pool is asked, the turn's own journal may settle them.
+    const hasOpen = this.#open.has(facts.turn);
     try {
       return await this.#takeAll(facts, shares);
     } catch (error) {
-      if (codeOf(error) !== "BUDGET_EXCEEDED" || !this.#open.has(facts.turn)) throw error;
+      if (codeOf(error) !== "BUDGET_EXCEEDED" || !hasOpen) throw error;
       await journal.flushResults();
       return this.#takeAll(facts, shares);
     }

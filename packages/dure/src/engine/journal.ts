@@ -199,6 +199,8 @@ export class TurnJournal {
 
   /** Writes now if the result of a model call, tool or step would be lost by a crash: for whoever is about to do something slow. */
   async flushResults(): Promise<void> {
+    // A write that is under way may hold one.
+    while (this.#writing) await this.#writing;
     if (this.#mustWrite || this.#failure) await this.flush();
   }
 

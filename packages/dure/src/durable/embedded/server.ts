@@ -239,7 +239,7 @@ const TUNING = [
 ].flatMap((setting) => ["-c", setting]);
 
 function speed({ durable }: ServerOptions): string[] {
-  const settings = durable ? ["fsync=on", "synchronous_commit=on"] : ["fsync=off", "full_page_writes=off"];
+  const settings = durable ? ["fsync=on", "synchronous_commit=on"] : ["fsync=off", "full_page_writes=off", "max_connections=300"]; // many tests share it
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
