@@ -12,6 +12,7 @@ export default defineConfig({
       "scripts/**/*.test.ts",
     ],
     exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**"],
+    globalSetup: ["scripts/test-database.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

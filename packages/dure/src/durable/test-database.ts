@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createHash, randomBytes } from "node:crypto";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -22,15 +23,21 @@ export interface TestDatabaseOptions {
   readonly migrated?: boolean;
   readonly applicationName?: string;
   readonly max?: number;
+  /** Default `main`, which tests with frozen and killed processes use: their open transactions delay readers of the event log of every database beside them. */
+  readonly cluster?: Cluster;
 }
+
+/** Servers of a machine for tests. */
+const CLUSTERS = ["main", "events"] as const;
+type Cluster = (typeof CLUSTERS)[number];
 
 /**
  * `await using db = await testDatabase()`. All tests of a machine share one embedded server under the temporary folder
  * (without fsync), or the server that DURE_TEST_DATABASE_URL names, whose user must be allowed to create databases.
  */
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
-  const { url, drop } = await createDatabase(options.migrated ?? true ? await migratedTemplate() : undefined);
-  const { applicationName = "dure:test", max } = options;
+  const { applicationName = "dure:test", cluster = "main", max } = options;
+  const { url, drop } = await createDatabase(cluster, options.migrated ?? true ? await migratedTemplate(cluster) : undefined);
   const database = await Database.open({ url, applicationName, logger: silentLogger, clock: systemClock, ...(max ? { max } : {}) });
   return {
     database,
@@ -44,21 +51,23 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
 
 /** Only the address of a fresh, empty, unmigrated database, for processes that do the rest themselves. */
 export async function testDatabaseUrl(): Promise<{ readonly url: string } & AsyncDisposable> {
-  const { url, drop } = await createDatabase();
+  const { url, drop } = await createDatabase("main");
   return { url, [Symbol.asyncDispose]: drop };
 }
 
-/** Stops the shared server unless another process uses it; for the end of a whole test run. */
+/** Stops the shared servers unless another process uses them; for the end of a whole test run. */
 export async function stopTestServer(): Promise<void> {
-  const server = shared ?? startShared();
-  shared = undefined;
-  await (await server).stop();
+  for (const cluster of CLUSTERS) {
+    const server = shared.get(cluster) ?? (existsSync(homeOf(cluster)) ? startShared(cluster) : undefined);
+    shared.delete(cluster);
+    await (await server)?.stop();
+  }
 }
 
-let shared: Promise<EmbeddedPostgres> | undefined;
+const shared = new Map<Cluster, Promise<EmbeddedPostgres>>();
 
-async function createDatabase(template = "template1"): Promise<{ url: string; drop: () => Promise<void> }> {
-  const serverUrl = await server();
+async function createDatabase(cluster: Cluster, template = "template1"): Promise<{ url: string; drop: () => Promise<void> }> {
+  const serverUrl = await serverOf(cluster);
   const name = `dure_test_${randomBytes(8).toString("hex")}`;
   await administer(serverUrl, `create database ${name} template ${template} strategy wal_log`);
   const url = new URL(serverUrl);
@@ -66,12 +75,14 @@ async function createDatabase(template = "template1"): Promise<{ url: string; dr
   return { url: url.href, drop: () => drop(serverUrl, name) };
 }
 
-let template: Promise<string> | undefined;
+const templates = new Map<Cluster, Promise<string>>();
 
 /** A migrated database to copy from, made once per state of the migrations, by whoever comes first. */
-async function migratedTemplate(): Promise<string> {
-  template ??= (async () => {
-    const serverUrl = await server();
+function migratedTemplate(cluster: Cluster): Promise<string> {
+  const known = templates.get(cluster);
+  if (known) return known;
+  const made = (async () => {
+    const serverUrl = await serverOf(cluster);
     const checksum = createHash("sha256").update(JSON.stringify(MIGRATIONS)).digest("hex").slice(0, 16);
     const name = `dure_template_${checksum}`;
     const client = new pg.Client({ connectionString: serverUrl });
@@ -80,7 +91,7 @@ async function migratedTemplate(): Promise<string> {
       await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [name]);
       const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
       if (rowCount === 0) {
-        const draft = await createDatabase();
+        const draft = await createDatabase(cluster);
         const database = await Database.open({ url: draft.url, applicationName: "dure:template", logger: silentLogger, clock: systemClock });
         await migrate(database, MIGRATIONS, { logger: silentLogger });
         await database.close();
@@ -91,16 +102,24 @@ async function migratedTemplate(): Promise<string> {
     }
     return name;
   })();
-  return template;
+  templates.set(cluster, made);
+  return made;
 }
 
-async function server(): Promise<string> {
-  return process.env["DURE_TEST_DATABASE_URL"] ?? (await (shared ??= startShared())).url;
+async function serverOf(cluster: Cluster): Promise<string> {
+  const given = process.env["DURE_TEST_DATABASE_URL"];
+  if (given !== undefined) return given;
+  const started = shared.get(cluster) ?? startShared(cluster);
+  shared.set(cluster, started);
+  return (await started).url;
 }
 
-function startShared(): Promise<EmbeddedPostgres> {
-  const home = join(tmpdir(), `dure-test-pg-${userInfo().uid}`);
-  return EmbeddedPostgres.start({ home, logger: silentLogger, durable: false });
+function startShared(cluster: Cluster): Promise<EmbeddedPostgres> {
+  return EmbeddedPostgres.start({ home: homeOf(cluster), logger: silentLogger, durable: false });
+}
+
+function homeOf(cluster: Cluster): string {
+  return join(tmpdir(), `dure-test-pg-${userInfo().uid}${cluster === "main" ? "" : `-${cluster}`}`);
 }
 
 /** A worker of autovacuum may be looking at the database; it belongs to the superuser, so we wait until it has left. */
