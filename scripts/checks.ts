@@ -1,6 +1,6 @@
 /** The checks of `npm test`, in their order. Each is one look at the sources and says what it looked at. */
 
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { checkLayers } from "./layers.ts";
@@ -45,11 +45,24 @@ async function checkPackedExports(env: NodeJS.ProcessEnv): Promise<CheckResult> 
   try {
     const packed = await packLibrary(folder, env);
     if (!packed.ok) return packed;
+    const sources = await importsOfSources(path.join(root, "packages/dure/dist"));
+    if (sources.length > 0) return { ok: false, output: `compiled files import sources:\n${sources.join("\n")}` };
     const result = await judge(runTool("publint", [packed.tarball, "--strict"], { env }));
     return result.ok ? { ok: true, note: `${packed.files} files, ${(packed.bytes / 1e6).toFixed(1)} MB` } : result;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Compiled files that still name a `.ts` file: the compiler rewrites such paths, but not everywhere. */
+async function importsOfSources(folder: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const name of await readdir(folder, { recursive: true })) {
+    if (!name.endsWith(".js")) continue;
+    const text = await readFile(path.join(folder, name), "utf8");
+    for (const [line] of text.matchAll(/(?:from|import\()\s*"\.{1,2}\/[^"]+\.ts".*/g)) found.push(`${name}: ${line}`);
+  }
+  return found;
 }
 
 async function judge(running: ReturnType<typeof runTool>): Promise<CheckResult> {

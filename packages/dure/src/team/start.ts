@@ -138,7 +138,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   defer("retention", () => retention.stop());
 
   // Loaded only now: turns that a dead process left go on while the server is still being read.
-  const { createServer, startServer } = await import("../server/server.ts");
+  const { createServer, startServer } = await loadServer();
   const app = createServer({
     conversations: engine,
     events,
@@ -182,6 +182,11 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     fenced: fenced.promise,
     stop: () => (stopped ??= running.disposeAsync()),
   };
+}
+
+/** Apart from `startTeam`: the compiler leaves the path of an import as it stands in a function that holds an `await using`. */
+function loadServer(): Promise<typeof import("../server/server.ts")> {
+  return import("../server/server.ts");
 }
 
 async function openTarget(
