@@ -185,9 +185,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
 }
 
 /** Apart from `startTeam`: the compiler leaves the path of an import as it stands in a function that holds an `await using`. */
-function loadServer(): Promise<typeof import("../server/server.ts")> {
-  return import("../server/server.ts");
-}
+const loadServer = () => import("../server/server.ts");
 
 async function openTarget(
   team: LoadedTeam,
