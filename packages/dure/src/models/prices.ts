@@ -14,7 +14,7 @@ export type PriceTable = Readonly<Record<string, Price>>;
 
 /**
  * A start, so that costs show at all. Public list prices of OpenAI and Anthropic for standard processing, as known in
- * late 2025; they change without us. Set your own (`prices` of the team): they go before these. What is not listed is counted in tokens.
+ * late 2025 and not checked since; they change without us. Set your own (`prices` of the team): they go before these. What is not listed is counted in tokens.
  */
 export const DEFAULT_PRICES: PriceTable = {
   "openai:gpt-5": usd(1.25, 10, 0.125),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../durable/test-database.ts";
 import { startTestServer, until } from "./test-server.ts";
-import { combineTokenStores, hashToken, MemoryTokenStore, PostgresTokenStore, TOKENS_SQL, type TokenStore } from "./token-store.ts";
+import { combineTokenStores, hashToken, MemoryTokenStore, PostgresTokenStore, type TokenStore } from "./token-store.ts";
 
 interface OpenStore extends AsyncDisposable {
   readonly store: TokenStore;
@@ -11,7 +11,6 @@ const stores: Record<string, () => Promise<OpenStore>> = {
   "in memory": async () => ({ store: new MemoryTokenStore(), [Symbol.asyncDispose]: async () => undefined }),
   "in PostgreSQL": async () => {
     const db = await testDatabase();
-    await db.database.query({ text: TOKENS_SQL.replace("create table", "create table if not exists") });
     return { store: new PostgresTokenStore({ database: db.database }), [Symbol.asyncDispose]: () => db[Symbol.asyncDispose]() };
   },
 };
@@ -39,7 +38,6 @@ describe.each(Object.entries(stores))("tokens %s", (_name, open) => {
 
 test("the database holds the hash and nothing of the token", async () => {
   await using db = await testDatabase();
-  await db.database.query({ text: TOKENS_SQL.replace("create table", "create table if not exists") });
   const { token } = await new PostgresTokenStore({ database: db.database }).create({ name: "x", scopes: ["chat"] });
 
   const [row] = await db.database.query<{ hash: Buffer; text: string }>({ text: "select hash, tokens::text as text from dure.tokens" });

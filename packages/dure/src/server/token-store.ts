@@ -100,19 +100,6 @@ export class MemoryTokenStore implements TokenStore {
   }
 }
 
-/** The table of `PostgresTokenStore`; a migration holds this text. */
-export const TOKENS_SQL = /* sql */ `
-create table dure.tokens (
-  id text primary key,
-  hash bytea not null unique check (octet_length(hash) = 32), -- SHA-256; the token itself is nowhere
-  name text not null,
-  tenant text not null default '',
-  scopes text[] not null,
-  created_at timestamptz not null default clock_timestamp(),
-  revoked_at timestamptz
-);
-`;
-
 const VERIFY = { name: "tokens_verify", text: "select * from dure.tokens where hash = $1 and revoked_at is null" };
 
 interface TokenRow {
