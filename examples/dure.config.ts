@@ -1,7 +1,9 @@
-import { defineTeam } from "dure";
+import { defineTeam, web } from "dure";
 import faq from "./faq/service.ts";
 import minimal from "./minimal/service.ts";
 import { examplesModel } from "./offline.ts";
+import { roomAgents } from "./rooms/agents.ts";
+import { roomModels } from "./rooms/offline.ts";
 import transfer from "./transfer/service.ts";
 
 /** With a key the examples ask its provider; without one, the functions of this folder. */
@@ -13,6 +15,8 @@ export default defineTeam({
   timeZone: "Asia/Seoul",
   // With a key: DURE_MODEL=anthropic:… names another model than the default.
   ...(hasKey ? {} : { model: "offline:examples" }),
-  offlineModels: [examplesModel],
+  offlineModels: [examplesModel, ...roomModels],
+  agents: roomAgents(hasKey),
+  rooms: { adapters: [web()], channels: { general: { defaultAgent: "ruda" } } },
   services: { transfer, faq, minimal, declared: "./declared" },
 });

@@ -45,6 +45,15 @@ export type { Environment } from "./team/environment.ts";
 export { startTeam } from "./team/start.ts";
 export type { RunningTeam, StartTeamOptions } from "./team/start.ts";
 
+// Rooms: places where agents and people talk
+export { discord, web } from "./team/rooms.ts";
+export { ChannelError } from "./rooms/channel-adapter.ts";
+export type { AccountState, Attachment, ChannelAccount, ChannelAdapter, ChannelFailure, ChannelFinding, ChannelLimits, ChannelPort, FoundOnPlatform, InboundAuthor, InboundMessage, OutgoingPost, OutgoingThread, PlaceAddress, PlaceChange } from "./rooms/channel-adapter.ts";
+export type { CollaborateCall, CollaborateCaller, CollaborateCode, CollaborateResult } from "./rooms/collaborate.ts";
+export type { Directory, RoomAgent, RoomChannel } from "./rooms/directory.ts";
+export type { Place, PlaceState } from "./rooms/place.ts";
+export type { RoomPerson, Rooms } from "./rooms/rooms.ts";
+
 // What a running team says and is asked
 export type { AcceptedTurn, AcceptOptions, Caller, CompletedEntry, Conversations, SessionDetail, TurnHandle, TurnRequest } from "./engine/api.ts";
 export type { Done, NextAction, TaskProgress, TurnError, TurnEvent, UiHint } from "./kernel/turn-events.ts";

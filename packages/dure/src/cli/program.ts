@@ -1,6 +1,6 @@
 import path from "node:path";
 import { Argument, Command, CommanderError, Option } from "commander";
-import { DureClient } from "../client/index.ts";
+import type { DureClient } from "../client/index.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
@@ -139,6 +139,21 @@ function createProgram({ output, finish }: ProgramParts): Command {
       return showEvents({ client: await connect(options), output, follow: follow ?? false, types, session, role, since });
     },
   );
+  const rooms = group("rooms", "see rooms and threads, speak in them, lift what a guard has stopped", ["dure rooms list", "dure rooms resume thread_01K…"]);
+  const asPerson = (command: Command): Command => onServer(command).option("--as <name>", "your name, on a server without tokens");
+  const withRooms = async ({ as, ...options }: Common & { as?: string }) => ({ ...(await import("./rooms.ts")), command: { client: await connect(options), output, person: server(options).token === undefined ? (as ?? "operator") : as } });
+  run(asPerson(add(rooms, "list", "channels, direct rooms and threads, with their state", ["dure rooms list"])), async (options: Common & { as?: string }) => {
+    const { listRooms, command } = await withRooms(options);
+    return listRooms(command);
+  });
+  run(asPerson(add(rooms, "post", "say something in a room or thread", ['dure rooms post web:general "@루다 이것 확인해줘" --as 민준'])).argument("<place>").argument("<text>"), async (place: string, text: string, options: Common & { as?: string }) => {
+    const { postMessage, command } = await withRooms(options);
+    return postMessage(place, text, command);
+  });
+  run(asPerson(add(rooms, "resume", "let agents speak again where a guard has stopped them", ["dure rooms resume thread_01K…"])).argument("<place>"), async (place: string, options: Common & { as?: string }) => {
+    const { resumePlace, command } = await withRooms(options);
+    return resumePlace(place, command);
+  });
   const token = group("token", "create, list and revoke tokens", ["dure token create dashboard --scopes chat"]);
   const withTokens = async ({ dir }: Common) => ({ ...(await import("./tokens.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });
   run(
@@ -215,6 +230,7 @@ function server(options: Common): { baseUrl: string; token: string | undefined }
 /** A client for a server that answers. Throws `SERVER_UNREACHABLE`. */
 async function connect(options: Common): Promise<DureClient> {
   const { baseUrl, token } = server(options);
+  const { DureClient } = await import("../client/index.ts"); // a start needs none
   const client = new DureClient({ baseUrl, token });
   try {
     await client.health();

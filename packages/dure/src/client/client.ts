@@ -7,6 +7,7 @@ import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
 import type { CompletedEntry, Escalation, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
+import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
 
@@ -142,6 +143,11 @@ export class DureClient {
     const headers = { "content-type": "application/json" };
     const response = await this.#http.request(`/v1/escalations/${encodeURIComponent(id)}/answer`, { method: "POST", headers, body: JSON.stringify({ value }), ...pass(options) });
     return (fromWire(await readJson(response)) as { turnId: string | null }).turnId;
+  }
+
+  /** Rooms in the name of `asPerson`; with a token the name is the token's, and this is left out. */
+  rooms(asPerson?: string): RoomsClient {
+    return new RoomsClient(this.#http, asPerson);
   }
 
   me(options: CallOptions = {}): Promise<Me> {

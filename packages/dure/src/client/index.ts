@@ -25,12 +25,16 @@ export {
   type StageMachine,
 } from "./resources.ts";
 
+// Rooms
+export { RoomsClient, type CollaborateAnswer, type CollaborateRequest, type MessageRole, type Room, type RoomAgent, type RoomMessage, type Thread } from "./rooms.ts";
+
 // Words of the kernel that a client meets
 export { systemClock, type Clock } from "../kernel/clock.ts";
 export { codeOf, DureError, isAbort, messageOf, type ErrorClass } from "../kernel/errors.ts";
 export { ulid } from "../kernel/ids.ts";
 export { isObject, type Json, type JsonObject } from "../kernel/json.ts";
 export { type EventRole, type PlatformEvent } from "../kernel/platform-events.ts";
+export { ROLE_REASONS, type RoleReason } from "../kernel/role-reasons.ts";
 export {
   TURN_EVENT_TYPES,
   type AgentDone,

@@ -39,6 +39,12 @@ export class Outbox {
   /** Says how entries of `topic` are sent. A topic without a handler in this process waits for another process. */
   handle(topic: string, handler: OutboxHandler): void {
     this.#handlers.set(topic, handler);
+    this.wake();
+  }
+
+  /** From now on entries of `topic` wait for another process. What is being sent here is finished here. */
+  unhandle(topic: string): void {
+    this.#handlers.delete(topic);
   }
 
   start(): void {
@@ -99,9 +105,10 @@ export class Outbox {
     const free = concurrency - this.#running.size;
     if (free <= 0 || this.#handlers.size === 0) return LOOK_EVERY;
     await lease.whenHeld({ signal: this.#signal });
-    const [transactional, outside] = partition([...this.#handlers.keys()], (topic) => this.#handlers.get(topic)!.transactional === true);
+    const handlers = new Map(this.#handlers); // one may be taken away while these statements run
+    const [transactional, outside] = partition([...handlers.keys()], (topic) => handlers.get(topic)!.transactional === true);
     const claimed = outside.length === 0 ? [] : await database.query<Entry>(CLAIM, [outside, free, lease.id, lease.epoch]);
-    for (const entry of claimed) this.#run(this.#deliver(entry));
+    for (const entry of claimed) this.#run(this.#deliver(entry, handlers.get(entry.topic)!));
     const due = transactional.length === 0 ? [] : await database.query<{ id: number }>(DUE, [transactional, free - claimed.length, [...this.#committing]]);
     for (const { id } of due) this.#run(this.#commit(id));
     // Entries that wait behind these are due when one of these is done; `#run` wakes the loop then.
@@ -125,8 +132,7 @@ export class Outbox {
   }
 
   /** Sends one claimed entry and records what came of it. */
-  async #deliver(entry: Entry): Promise<boolean> {
-    const handler = this.#handlers.get(entry.topic)!;
+  async #deliver(entry: Entry, handler: OutboxHandler): Promise<boolean> {
     if (handler.transactional) return false;
     if (handler.rows?.holds(entry.payload)) return this.#deliverRows(entry, handler, handler.rows);
     const outcome = await this.#attempt(entry, handler);
@@ -173,7 +179,7 @@ export class Outbox {
     try {
       if (entry.in_doubt && handler.probe) {
         const found = await this.#probe(entry, handler);
-        if (found !== "not_happened") return { kind: "probed", found };
+        if (found !== "not_happened") return probed(found);
       }
     } catch (error) {
       return { kind: "error", error, phase: "probe" };
@@ -198,14 +204,17 @@ export class Outbox {
 
   async #record(entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
     const { database, lease, logger, notifications } = this.#options;
+    let afterwards: (() => void) | void = undefined;
     const told = await database.transaction(async (tx) => {
       await lease.guard(tx);
       const values = [entry.id, lease.id, lease.epoch, step.state, step.attempts, step.inDoubt, step.waitMs, JSON.stringify(step.result ?? null), JSON.stringify(step.error ?? null)];
       const [mine] = await tx.query(RECORD, values);
       if (!mine) return false;
+      if (step.state === "sent" && !handler.transactional) afterwards = await handler.onSent?.({ key: entry.key, payload: entry.payload, result: step.result ?? null }, tx);
       await this.#tellGivenUp(tx, entry, step, handler);
       return step.state === "failed" || step.state === "unknown";
     });
+    (afterwards as (() => void) | undefined)?.();
     if (!told) return;
     notifications?.publish(EVENTS_TOPIC);
     logger.warn({ key: entry.key, topic: entry.topic, error: step.error }, `outbox entry ${entry.key} is ${step.state} after ${step.attempts} attempts`);
@@ -299,6 +308,11 @@ export interface OutsideHandler extends HandlerOptions {
   send(payload: Json, options: { key: string; attempt: number; signal: AbortSignal }): Promise<Json | void>;
   /** Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent again, with its key. */
   probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<ProbeAnswer>;
+  /**
+   * In the transaction that records `sent`: what follows from it. Holds nothing but SQL and may run more than once before it
+   * commits. What it returns is called after the commit.
+   */
+  onSent?(sent: Sent, tx: Transaction): Promise<(() => void) | void>;
   /** For payloads of this topic that leave nothing but rows. */
   readonly rows?: RowsHandler;
 }
@@ -311,7 +325,14 @@ export interface RowsHandler {
 }
 
 /** Source: DESIGN.md, the example's `probe`. */
-export type ProbeAnswer = "happened" | "not_happened" | "unknown";
+export type ProbeAnswer = "happened" | "not_happened" | "unknown" | { readonly status: "happened"; readonly result: Json };
+
+export interface Sent {
+  readonly key: string;
+  readonly payload: Json;
+  /** What `send` gave, or the probe; null when only the fact is known. */
+  readonly result: Json;
+}
 
 /** Writes rows only: exactly once. Holds nothing but SQL and may run more than once before it commits. */
 export interface TransactionalHandler extends HandlerOptions {
@@ -384,7 +405,7 @@ interface Entry {
 
 type Outcome =
   | { readonly kind: "sent"; readonly result: Json | void }
-  | { readonly kind: "probed"; readonly found: "happened" | "unknown" }
+  | { readonly kind: "probed"; readonly found: "happened" | "unknown"; readonly result?: Json }
   | { readonly kind: "error"; readonly error: unknown; readonly phase: "probe" | "send"; readonly verdict?: FailureVerdict | undefined };
 
 interface Step {
@@ -404,7 +425,7 @@ export function decideStep(
   random: () => number,
 ): Step {
   if (outcome.kind === "sent") return { state: "sent", attempts: entry.attempts + 1, inDoubt: false, waitMs: 0, result: outcome.result ?? null };
-  if (outcome.kind === "probed") return { state: outcome.found === "happened" ? "sent" : "unknown", attempts: entry.attempts, inDoubt: outcome.found === "unknown", waitMs: 0 };
+  if (outcome.kind === "probed") return { state: outcome.found === "happened" ? "sent" : "unknown", attempts: entry.attempts, inDoubt: outcome.found === "unknown", waitMs: 0, result: outcome.result };
 
   const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
   const verdict = outcome.verdict ?? { class: "transient" };
@@ -421,8 +442,13 @@ export function decideStep(
 
 /** The last attempt failed and may have arrived all the same. Pure. */
 function settleDoubt(step: Step, found: ProbeAnswer): Step {
+  if (typeof found === "object") return { ...step, state: "sent", inDoubt: false, result: found.result };
   if (found === "happened") return { ...step, state: "sent", inDoubt: false };
   return found === "not_happened" ? { ...step, inDoubt: false } : { ...step, state: "unknown" };
+}
+
+function probed(found: Exclude<ProbeAnswer, "not_happened">): Outcome {
+  return typeof found === "object" ? { kind: "probed", found: "happened", result: found.result } : { kind: "probed", found };
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

@@ -46,6 +46,14 @@ export class Takeover {
     await this.#started;
   }
 
+  /** Resolves when the work of the dead processes that were found so far goes on, or after `withinMs`. */
+  async settled({ withinMs }: { withinMs: number }): Promise<void> {
+    const patience = new AbortController();
+    const late = this.#clock.sleep(withinMs, { signal: patience.signal }).catch(() => {});
+    await Promise.race([Promise.allSettled(this.#recovering.values()), late]);
+    patience.abort();
+  }
+
   /** Ends the looking; a recovery in the middle is left to another process. */
   async stop(): Promise<void> {
     this.#over.abort(new DOMException("Takeover was stopped.", "AbortError"));

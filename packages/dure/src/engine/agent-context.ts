@@ -34,6 +34,8 @@ const DEFAULT_LAST_TURNS = 6;
 export function buildMessages(options: {
   agent: Agent;
   message: string;
+  /** Data of this turn, in a message of its own before the person's. */
+  background?: string | undefined;
   memory: Memory;
   contextBlock?: string | undefined;
   passages?: readonly string[] | undefined;
@@ -50,6 +52,10 @@ export function buildMessages(options: {
   const history = lastTurns(memory.rawHistory, options.lastNTurns ?? DEFAULT_LAST_TURNS);
   return {
     system: parts.filter(Boolean).join("\n\n"),
-    messages: [...history.map(({ role, content }): ModelMessage => ({ role, text: content })), { role: "user", text: options.message }],
+    messages: [
+      ...history.map(({ role, content }): ModelMessage => ({ role, text: content })),
+      ...(options.background ? [{ role: "user" as const, text: options.background }] : []),
+      { role: "user", text: options.message },
+    ],
   };
 }

@@ -196,7 +196,8 @@ export class AgentRun {
     const agent = this.#agent;
     const prompt = await this.#messages();
     const messages = [...prompt.messages];
-    const specs = Object.entries(agent.tools).map(([name, tool]): ToolSpec => toolSpec(name, tool));
+    const tools = this.#offeredTools();
+    const specs = Object.entries(tools).map(([name, tool]): ToolSpec => toolSpec(name, tool));
     const output = agent.schema ? { schema: z.toJSONSchema(agent.schema, { io: "input" }) as JsonObject } : undefined;
     const texts: string[] = [];
     await this.#approved(messages);
@@ -330,8 +331,9 @@ export class AgentRun {
   /** A tool's result as the model reads it. Errors are told to the model; it may do better. */
   async #answerTool(call: ToolCall): Promise<ModelMessage> {
     const tell = (result: Json, isError = false): ModelMessage => ({ role: "tool", callId: call.id, name: call.name, result, ...(isError && { isError }) });
-    const tool = this.#agent.tools[call.name];
-    if (!tool) return tell(`There is no tool "${call.name}". Tools: ${Object.keys(this.#agent.tools).join(", ") || "none"}.`, true);
+    const tools = this.#offeredTools();
+    const tool = tools[call.name];
+    if (!tool) return tell(`There is no tool "${call.name}". Tools: ${Object.keys(tools).join(", ") || "none"}.`, true);
     if (call.invalidArgs !== undefined) return tell("The arguments are no JSON. Call the tool again with a JSON object.", true);
     const parsed = tool.inputSchema.safeParse(call.args);
     if (!parsed.success) {
@@ -340,6 +342,11 @@ export class AgentRun {
     }
     const outcome = await this.#callTool(call.name, tool, parsed.data);
     return outcome.status === "done" ? tell((outcome.result ?? null) as Json) : tell(`${outcome.error.code}: ${outcome.error.message}`, true);
+  }
+
+  #offeredTools(): Readonly<Record<string, AnyTool>> {
+    const { session } = this.#environment.facts;
+    return Object.fromEntries(Object.entries(this.#agent.tools).filter(([, tool]) => tool.offered?.({ session }) ?? true));
   }
 
   async #callTool(name: string, tool: AnyTool, input: unknown, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
@@ -406,7 +413,7 @@ export class AgentRun {
     const { facts, memory } = this.#environment;
     const message = this.#options.input ?? facts.message;
     const passages = this.#agent.retriever ? await this.#passages(message) : undefined;
-    return buildMessages({ agent: this.#agent, message, memory, contextBlock, passages, lastNTurns });
+    return buildMessages({ agent: this.#agent, message, background: facts.background, memory, contextBlock, passages, lastNTurns });
   }
 
   async #passages(query: string): Promise<readonly string[]> {
@@ -441,9 +448,9 @@ export class AgentRun {
       state: state(),
       memory,
       signal,
-      buildMessages: (contextBlock, lastNTurns) => buildMessages({ agent, message, memory, contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
+      buildMessages: (contextBlock, lastNTurns) => buildMessages({ agent, message, background: facts.background, memory, contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
       model: async (request) => {
-        const prompt = buildMessages({ agent, message, memory, contextBlock: this.#options.context });
+        const prompt = buildMessages({ agent, message, background: facts.background, memory, contextBlock: this.#options.context });
         return (await this.#ask({ ...prompt, ...request }, false)).answer;
       },
       tool: async (name, input) => {

@@ -13,6 +13,8 @@ export interface TurnRequest {
   readonly slots?: JsonObject | undefined;
   /** What the pressed button was bound to: `DONE.uiHint.confirmId`. */
   readonly confirmId?: string | undefined;
+  /** What the agents are told before the message, as quoted data of this turn alone: it is no part of the history. At most 32 KiB of UTF-8. */
+  readonly background?: string | undefined;
   /** `ko` or `en`; sticks to the session. */
   readonly locale?: string | undefined;
   /** IANA name; sticks to the session. */
@@ -33,6 +35,8 @@ export interface AcceptOptions {
   readonly key?: string | undefined;
   /** The path that the key belongs to; default `turn`. */
   readonly path?: string | undefined;
+  /** The id that the turn shall have, for a caller that must have written it down before (`newId("turn")`). Default: a new one. */
+  readonly turnId?: string | undefined;
 }
 
 /** A stored turn, accepted now or (same key) before. */

@@ -154,6 +154,12 @@ export class Engine implements Conversations {
     void this.#look();
   }
 
+  /** Goes on with turns that have no living holder, now. Resolves when those that this process has room for run here. */
+  async pickUp(): Promise<void> {
+    await this.#looking; // it may have looked before they were given up
+    await this.#look();
+  }
+
   /** Starts nothing more and waits for the turns that run here, at most `graceMs`; what is left is given up for other processes. */
   async stop({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
     this.#stopping = true;
@@ -317,10 +323,11 @@ export class Engine implements Conversations {
     const { clock, lease } = this.#options;
     const service = request.service === undefined ? await this.#serviceOf(request.session) : this.#named(request.service);
     const { caller = { tenant: "", name: "" }, key, path = "turn" } = options;
-    const turn = newId("turn", clock.now());
+    const turn = options.turnId ?? newId("turn", clock.now());
     const input = {
       ...(request.slots && { slots: request.slots }),
       ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
+      ...(request.background !== undefined && { background: request.background }),
     };
     this.#accepting.add(turn);
     const late = new AbortController();
@@ -543,6 +550,9 @@ function describeService(service: AnyService, isDefault: boolean): ServiceDescri
   };
 }
 
+/** Source: our choice; half of what a message may hold. */
+const BACKGROUND_BYTES = 32_768;
+
 const SESSION_ID = /^[A-Za-z0-9._:@-]{1,200}$/;
 
 function checkRequest(request: TurnRequest, bytesMost: number): void {
@@ -558,6 +568,9 @@ function checkRequest(request: TurnRequest, bytesMost: number): void {
   }
   if (message.includes("\u0000") || !message.isWellFormed()) {
     throw new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).", { class: "input", hint: "Send plain text in UTF-8." });
+  }
+  if (request.background !== undefined && Buffer.byteLength(request.background) > BACKGROUND_BYTES) {
+    throw new DureError("MESSAGE_TOO_LONG", `The background has ${Buffer.byteLength(request.background)} bytes; ${BACKGROUND_BYTES} are allowed.`, { class: "input", hint: "Tell less before the message." });
   }
   if (request.locale !== undefined && !(LOCALES as readonly string[]).includes(request.locale)) {
     throw new DureError("LOCALE_UNKNOWN", `The locale "${request.locale}" is not known.`, { class: "input", hint: `Locales are: ${LOCALES.join(", ")}.` });

@@ -5,7 +5,7 @@ import type { Transaction } from "../durable/database.ts";
 import type { OutsideHandler } from "../durable/outbox.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import type { HookContext, HookHandler, Service } from "./service.ts";
-import { AFTER_TURN } from "./turn-run.ts";
+import { AFTER_TURN } from "./turn-end.ts";
 
 interface HookPayload {
   readonly service: string;

@@ -34,6 +34,8 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly timeoutMs: number;
   /** How long a request may still travel after its timeout before `not_happened` counts, milliseconds. Default 30 000. */
   readonly settleMs: number;
+  /** Whether the model sees this tool in a turn; absent: always. A function of the turn alone, for it is asked again after a crash. */
+  readonly offered?: (turn: { readonly session: string }) => boolean;
   /** Whether a person must say yes to exactly these arguments, and for how long the question stands. */
   readonly approval?: { readonly when?: (input: Input) => boolean; readonly expiresMs: number; readonly question?: (input: Input) => string };
 }
@@ -50,6 +52,7 @@ export interface ToolOptions<Input, Output> {
   readonly recover?: "probe" | "replay" | "ask";
   readonly timeout?: Duration;
   readonly settle?: Duration;
+  readonly offered?: Tool["offered"];
   readonly approval?: boolean | { when?: (input: Input) => boolean; expires?: Duration; question?: (input: Input) => string };
 }
 
@@ -92,6 +95,7 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
     timeoutMs: durationMs(options.timeout ?? "30s"),
     settleMs: durationMs(options.settle ?? "30s"),
     ...(options.probe && { probe: options.probe }),
+    ...(options.offered && { offered: options.offered }),
     ...(approval && {
       approval: {
         expiresMs: durationMs(approval.expires ?? "24h"),

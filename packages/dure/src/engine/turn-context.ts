@@ -79,6 +79,8 @@ export interface TurnFacts {
   /** Wall clock of the accepting database, milliseconds. */
   readonly acceptedAt: number;
   readonly escalation: EscalationAnswer | undefined;
+  /** Quoted data that agents see before the message; see `TurnRequest.background`. */
+  readonly background: string | undefined;
 }
 
 /**
@@ -97,6 +99,7 @@ export class TurnContext implements TurnFacts {
   readonly sawPrevious: boolean;
   readonly acceptedAt: number;
   readonly escalation: EscalationAnswer | undefined;
+  readonly background: string | undefined;
   /** The flow's scenario; a state with stages keeps it until a terminal stage. */
   readonly scenario: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- typed by the service's own state definition
@@ -122,6 +125,7 @@ export class TurnContext implements TurnFacts {
     this.sawPrevious = facts.sawPrevious;
     this.acceptedAt = facts.acceptedAt;
     this.escalation = facts.escalation;
+    this.background = facts.background;
     this.scenario = options.scenario;
     this.state = options.state;
     this.memory = options.memory;

@@ -3,8 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject, type JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { NewPlatformEvent } from "../kernel/platform-events.ts";
-import type { Done, HookRecord, TraceAgent, TurnError, TurnEvent } from "../kernel/turn-events.ts";
+import type { Done, HookRecord, TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
 import type { Llm } from "../models/card.ts";
 import type { ModelCall, ModelCallRecord, ModelRequest } from "../models/model.ts";
 import { FencedError, type FinishedTurn, type NewEscalation, type StoredModelCall, type TurnStore, type ClaimedTurn } from "../durable/turns.ts";
@@ -18,12 +17,13 @@ import { EMPTY_MEMORY, remember, turnsOf, type Memory } from "./memory.ts";
 import { Places } from "./places.ts";
 import { remoteTurn, type RemoteService } from "./remote-service.ts";
 import type { DonePayload, Service } from "./service.ts";
-import { StateManager, type StateDefinition } from "./state.ts";
-import { buttonsFor, troubleText } from "./texts.ts";
+import { enter, isMidFlow, openState, sessionAfter, type SessionState } from "./session-state.ts";
+import type { StateManager } from "./state.ts";
+import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
+import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
 import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, escalationEvent } from "./turn-escalations.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
-import { z } from "zod";
 
 /** What a run needs from its engine. */
 export interface TurnRunEnvironment {
@@ -45,20 +45,11 @@ export interface TurnRunEnvironment {
   findApproval(subject: string): Promise<{ id: string } | undefined>;
 }
 
-/** A session's part that belongs to its services. */
-interface SessionState {
-  readonly active?: string;
-  readonly services: Readonly<Record<string, { readonly value: unknown; readonly scenario?: string }>>;
-}
-
 class StoppedError extends DureError {
   constructor() {
     super("TURN_STOPPED", "The turn was stopped.", { class: "conflict" });
   }
 }
-
-/** Of a service without declared state. */
-const FREE_STATE: StateDefinition = { schema: z.record(z.string(), z.unknown()), initial: () => ({}) };
 
 /**
  * One life of one turn: choose service and flow, run the handler against the journal, end with one `DONE`.
@@ -88,7 +79,7 @@ export class TurnRun implements TurnMachinery {
   readonly #origins = new WeakMap<object, { path: string; name: string }>();
   readonly #agents: TraceAgent[] = [];
   readonly #hooks: HookRecord[] = [];
-  readonly #completed: { service: string; flow: string; stage: string; data: unknown }[] = [];
+  readonly #completed: CompletedFlow[] = [];
   readonly #escalations: NewEscalation[] = [];
   readonly #runningEffects = new Set<Promise<unknown>>();
 
@@ -221,11 +212,9 @@ export class TurnRun implements TurnMachinery {
     this.#leaf = leaf;
     if (leaf.kind === "remote") return this.#passThrough(leaf);
 
-    const stored = this.#session.services[leaf.name];
-    this.#state = new StateManager(leaf.state ?? FREE_STATE, stored?.value);
-    this.#scenario = stored?.scenario ?? "";
-    const isMidFlow = this.#scenario !== "" && leaf.state?.stages !== undefined && !this.#state.isInitial && !this.#state.isTerminal;
-    if (!isMidFlow && leaf.intent !== undefined && this.#facts.author === "person") await this.#classify(leaf.intent);
+    this.#state = openState(this.#session, leaf);
+    this.#scenario = this.#session.services[leaf.name]?.scenario ?? "";
+    if (!isMidFlow(this.#session, leaf, this.#state) && leaf.intent !== undefined && this.#facts.author === "person") await this.#classify(leaf.intent);
 
     const key = leaf.router ? leaf.router(this.#scenario, { message: this.#facts.message }) : this.#scenario;
     this.#flow = key in leaf.flows ? key : leaf.defaultFlow;
@@ -273,7 +262,7 @@ export class TurnRun implements TurnMachinery {
     const root = this.#root;
     if (root.kind !== "combined") return root;
     const active = this.#session.active === undefined ? undefined : root.services.get(this.#session.active);
-    if (active && (this.#facts.author === "system" || (this.#isMidFlow(active) && !root.asksToLeave(this.#facts.message)))) return active;
+    if (active && (this.#facts.author === "system" || (isMidFlow(this.#session, active) && !root.asksToLeave(this.#facts.message)))) return active;
     const path = this.#places.next();
     const past = this.#past(path, "route");
     let name = past?.record?.value as string | undefined;
@@ -283,8 +272,7 @@ export class TurnRun implements TurnMachinery {
     }
     const chosen = root.services.get(name);
     if (!chosen) throw new DureError("SERVICE_UNKNOWN", `The router of ${root.name} chose "${name}", which is none of its services.`, { hint: `Services are: ${[...root.services.keys()].join(", ")}.` });
-    if (active && active !== chosen) this.#session = without(this.#session, active.name);
-    this.#session = { ...this.#session, active: chosen.name };
+    this.#session = enter(this.#session, chosen, active);
     return chosen;
   }
 
@@ -302,14 +290,6 @@ export class TurnRun implements TurnMachinery {
       if (this.#isControl(error)) throw error;
       return router.default;
     }
-  }
-
-  #isMidFlow(service: LeafService): boolean {
-    if (service.kind === "remote") return false;
-    const stored = this.#session.services[service.name];
-    if (!stored?.scenario || !service.state?.stages) return false;
-    const state = new StateManager(service.state, stored.value);
-    return !state.isInitial && !state.isTerminal;
   }
 
   /** The scenario by the intent agent. Its failure keeps what there is and never ends the turn. */
@@ -548,11 +528,12 @@ export class TurnRun implements TurnMachinery {
   async #finish(payload: DonePayload, { stopped, state = this.#state?.snapshot(), memory }: { stopped: boolean; state?: JsonObject | undefined; memory?: Memory }): Promise<{ stopped: boolean; next: string | null }> {
     const { held } = this;
     const leaf = this.#leaf;
-    const terminal = this.#terminal(state);
+    const terminal = terminalFlow(leaf, this.#flow, state);
     const hooks = [...this.#hooks, ...(payload.hooks ?? [])];
     const named = [...this.#completed, ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : [])];
     const completed = named.length === 0 && terminal ? [terminal] : named;
-    const done = this.#doneOf(payload, hooks, state ?? {});
+    const elapsedMs = this.#environment.clock.monotonic() - this.#startedAt;
+    const done = doneOf(payload, { id: held.turn, locale: this.#facts.locale, state: state ?? {}, hooks, agents: this.#agents, elapsedMs });
     // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
     const taken = await this.journal.take();
     const doneSeq = this.journal.nextSeq();
@@ -565,12 +546,12 @@ export class TurnRun implements TurnMachinery {
       done_seq: doneSeq,
       rows: taken.rows,
       calls: taken.calls,
-      state: this.#nextSession(state, terminal !== undefined),
-      memory: memory ?? this.#nextMemory(payload.message),
+      state: leaf && sessionAfter(this.#session, this.#root, { leaf, manager: this.#state !== undefined, state, scenario: this.#scenario, isTerminal: terminal !== undefined }),
+      memory: memory ?? remember(this.#memory, this.#facts.message, this.#remembered ?? payload.message),
       completed,
-      outbox: this.#outbox(hooks, payload.message),
+      outbox: hookRows(held, leaf, hooks, payload.message),
       escalations: this.#escalations,
-      events: [this.#doneEvent(done), ...this.#escalations.map((escalation) => escalationEvent(held, escalation))],
+      events: [doneEvent(held, leaf?.name ?? held.service, done), ...this.#escalations.map((escalation) => escalationEvent(held, escalation))],
     };
     let result: Awaited<ReturnType<TurnStore["finish"]>>;
     try {
@@ -600,11 +581,7 @@ export class TurnRun implements TurnMachinery {
     if (error instanceof DivergedError) this.#escalations.push(divergedEscalation(this.held, this.#facts.locale, error, await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease })));
     if (!stopped && !waits) logger.warn({ turn: this.held.turn, session: this.held.session, code, error: messageOf(error) }, "the turn ended with an error");
 
-    const turnError: TurnError = {
-      code,
-      message: error instanceof DureError || devMode ? messageOf(error) : "The turn failed.",
-      ...(devMode && { details: detailsOf(error) }),
-    };
+    const turnError = turnErrorOf(error, { devMode });
     // A turn that waits for a person keeps its stage; every other one drops what no settled effect has written.
     const state = waits ? this.#state?.snapshot() : (this.#kept ?? this.#stateBefore());
     const facts = { state: state ?? {}, settled: this.#kept !== undefined };
@@ -612,7 +589,7 @@ export class TurnRun implements TurnMachinery {
     const message = own ?? troubleText(code, this.#facts.locale);
     if (!waits) this.#completed.length = this.#keptCompleted;
     this.#hooks.length = 0;
-    const memory = stopped ? this.#interruptedMemory() : undefined;
+    const memory = stopped ? rememberInterrupted(this.#memory, this.#facts.message, this.#shown) : undefined;
     // What waits ends in its own way even when a stop was asked for meanwhile.
     const options = { stopped: stopped || (waits && this.#stop.signal.aborted), state, ...(memory && { memory }) };
     const result = await this.#finish({ message, nextAction: "ASK", error: turnError }, options);
@@ -623,78 +600,7 @@ export class TurnRun implements TurnMachinery {
   }
 
   #stateBefore(): JsonObject | undefined {
-    const leaf = this.#leaf;
-    if (leaf?.kind !== "service") return undefined;
-    return new StateManager(leaf.state ?? FREE_STATE, this.#session.services[leaf.name]?.value).snapshot();
-  }
-
-  /** A flow that reached its end: an entry of the finished flows; the stored state starts anew, `DONE` shows what was executed. */
-  #terminal(state: JsonObject | undefined): { service: string; flow: string; stage: string; data: unknown } | undefined {
-    const leaf = this.#leaf;
-    const stage = state?.["stage"];
-    if (leaf?.kind !== "service" || typeof stage !== "string" || !leaf.state?.stages?.terminal.includes(stage)) return undefined;
-    return { service: leaf.name, flow: this.#flow, stage, data: state };
-  }
-
-  #nextSession(state: JsonObject | undefined, isTerminal: boolean): SessionState | undefined {
-    const leaf = this.#leaf;
-    if (!leaf) return undefined;
-    const active = this.#root.kind === "combined" ? { active: leaf.name } : {};
-    if (leaf.kind === "remote" || !this.#state) return { ...this.#session, ...active };
-    const value = isTerminal ? (leaf.state ?? FREE_STATE).initial() : state;
-    const scenario = isTerminal || this.#scenario === "" ? {} : { scenario: this.#scenario };
-    return { ...this.#session, ...active, services: { ...this.#session.services, [leaf.name]: { value, ...scenario } } };
-  }
-
-  #nextMemory(answer: string): Memory {
-    return remember(this.#memory, this.#facts.message, this.#remembered ?? answer);
-  }
-
-  #interruptedMemory(): Memory {
-    const memory = remember(this.#memory, this.#facts.message, this.#shown);
-    const last = memory.rawHistory.at(-1)!;
-    return { ...memory, rawHistory: [...memory.rawHistory.slice(0, -1), { ...last, interrupted: true as const }] };
-  }
-
-  #doneOf(payload: DonePayload, hooks: readonly HookRecord[], state: JsonObject): Done {
-    const nextAction = payload.nextAction ?? "ASK";
-    const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, this.#facts.locale);
-    const uiHint = { ...payload.uiHint, ...(buttons && { buttons }) };
-    return {
-      message: payload.message,
-      nextAction,
-      ...(Object.keys(uiHint).length > 0 && { uiHint }),
-      stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? state,
-      hooks,
-      trace: { turnId: this.held.turn, totalElapsedMs: Math.round(this.#environment.clock.monotonic() - this.#startedAt), agents: this.#agents },
-      ...(payload.error && { error: payload.error }),
-      ...(payload.slotsCard !== undefined && { slotsCard: payload.slotsCard }),
-      ...(payload.receipt !== undefined && { receipt: payload.receipt }),
-      ...(payload.receipts && { receipts: payload.receipts }),
-    };
-  }
-
-  #outbox(hooks: readonly HookRecord[], message: string): FinishedTurn["outbox"] {
-    const leaf = this.#leaf;
-    if (leaf?.kind !== "service") return [];
-    const after = leaf.afterTurn ? [{ type: AFTER_TURN, data: { message } }] : [];
-    return [...hooks, ...after].map((hook, index) => ({
-      topic: "hook",
-      ordering: this.held.session,
-      key: `${this.held.turn}.${index}`,
-      payload: { service: leaf.name, type: hook.type, data: hook.data, session: this.held.session, turn: this.held.turn },
-    }));
-  }
-
-  #doneEvent(done: Done): NewPlatformEvent {
-    return {
-      type: "turn.done",
-      role: "conversation",
-      session: this.held.session,
-      turn: this.held.turn,
-      service: this.#leaf?.name ?? this.held.service,
-      data: { author: this.held.author, message: done.message, nextAction: done.nextAction, ...(done.error && { error: done.error.code }), elapsedMs: done.trace.totalElapsedMs },
-    };
+    return this.#leaf?.kind === "service" ? openState(this.#session, this.#leaf).snapshot() : undefined;
   }
 }
 
@@ -703,12 +609,9 @@ const LIVES_MOST = 10;
 /** Release and claim raise the epoch by one each. */
 const EPOCHS_MOST = 2 * LIVES_MOST;
 
-/** The hook type under which `afterTurn` is delivered. */
-export const AFTER_TURN = "@after-turn";
-
 function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: string }): TurnFacts {
   const last = held.messages.at(-1);
-  const input = (last?.input ?? {}) as { slots?: JsonObject; confirm_id?: string; escalation?: TurnFacts["escalation"] };
+  const input = (last?.input ?? {}) as { slots?: JsonObject; confirm_id?: string; escalation?: TurnFacts["escalation"]; background?: string };
   return {
     turnId: held.turn,
     session: held.session,
@@ -721,12 +624,8 @@ function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: str
     sawPrevious: held.messages.every((message) => !message.queued),
     acceptedAt: Math.floor(held.messages[0]?.at ?? held.accepted_at),
     escalation: input.escalation,
+    background: input.background,
   };
-}
-
-function without(session: SessionState, service: string): SessionState {
-  const { [service]: _left, ...services } = session.services;
-  return { ...session, services };
 }
 
 function storedCall(agent: string, record: ModelCallRecord, place: string): StoredModelCall {
@@ -745,9 +644,4 @@ function storedCall(agent: string, record: ModelCallRecord, place: string): Stor
     latency_ms: record.latencyMs,
     error: record.error ?? null,
   };
-}
-
-function detailsOf(error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined;
-  return { name: error.name, stack: error.stack?.split("\n").slice(0, 8), ...(error instanceof DureError && error.details ? { facts: error.details } : {}) };
 }

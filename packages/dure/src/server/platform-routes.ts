@@ -8,7 +8,7 @@ import { toWire } from "../kernel/wire.ts";
 import { cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
-import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, problems, ReadyAnswer, ResumeHeaders, splitList } from "./schemas.ts";
+import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, NotReady, problems, ReadyAnswer, ResumeHeaders, splitList } from "./schemas.ts";
 import type { Health, ServerParts } from "./server.ts";
 import { frame } from "./sse.ts";
 import type { Scope } from "./token-store.ts";
@@ -96,7 +96,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     method: ["GET", "HEAD"],
     url: "/readyz",
     config: { scope: "public" },
-    schema: { tags: ["operation"], summary: "Whether it can work, and if not, why", response: { 200: ReadyAnswer, 503: ReadyAnswer } },
+    schema: { tags: ["operation"], summary: "Whether it can work, and if not, why", response: { 200: ReadyAnswer, 503: NotReady } },
     handler: async (request, reply) => {
       const health = await checkHealth(parts);
       const principal = await stranger(request, parts);

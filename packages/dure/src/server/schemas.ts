@@ -109,7 +109,7 @@ export const ProblemJson = z
   })
   .meta({ id: "Problem", description: "RFC 9457 problem details." });
 
-const hooks = z.array(z.object({ type: z.string(), data: z.unknown() }));
+const hooks = z.array(z.object({ type: z.string(), data: z.unknown().optional() }));
 
 const traceAgent = z.object({
   agent: z.string(),
@@ -201,6 +201,11 @@ export const StopAnswer = z.object({ turn_id: z.string(), status: z.literal("sto
 export const MeAnswer = z.object({ auth: z.enum(["open", "token"]), scopes: z.array(z.enum(SCOPES)), dev_mode: z.boolean(), locale: z.string() });
 export const HealthAnswer = z.object({ status: z.literal("ok"), version: z.string() });
 export const ReadyAnswer = z.object({ ready: z.boolean(), checks: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string().optional() })) });
+/** 503 of `/readyz`: why it cannot work, or, while it closes, a problem. */
+export const NotReady = {
+  description: "Not ready",
+  content: { "application/json": { schema: ReadyAnswer }, "application/problem+json": { schema: ProblemJson } },
+};
 
 /** An answer that is a stream of events. */
 export const EventStream = {

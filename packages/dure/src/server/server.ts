@@ -4,9 +4,10 @@ import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
 import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { jsonSchemaTransform, jsonSchemaTransformObject, validatorCompiler } from "fastify-type-provider-zod";
+import { jsonSchemaTransformObject, validatorCompiler } from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
 import type { Inbox } from "../escalations/inbox.ts";
+import type { Rooms } from "../rooms/rooms.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
@@ -18,7 +19,9 @@ import { dashboardRoutes } from "./dashboard.ts";
 import { escalationRoutes } from "./escalation-routes.ts";
 import type { EventSource } from "./event-source.ts";
 import { guardRequests, type RequestLimits } from "./guard.ts";
+import { describeRoute } from "./openapi.ts";
 import { platformRoutes } from "./platform-routes.ts";
+import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
 import { MAX_BODY_BYTES } from "./schemas.ts";
 import { SseStreams, type SseLimits } from "./sse.ts";
@@ -29,6 +32,8 @@ export interface ServerOptions {
   readonly events: EventSource;
   /** Absent: nothing asks for decisions, and the routes are not there. */
   readonly inbox?: Pick<Inbox, "list" | "answer"> | undefined;
+  /** Absent: the team has no agents, and the routes are not there. */
+  readonly rooms?: Rooms | undefined;
   /** Answers within a second or two, also while the database is away; `/readyz` is 503 unless `ready`. */
   readonly health: () => Promise<Health>;
   /** Prometheus text, version 0.0.4. */
@@ -113,13 +118,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
       components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
       ...(options.auth === "open" ? {} : { security: [{ token: [] }] }),
     },
-    transform: jsonSchemaTransform,
+    transform: describeRoute,
     transformObject: jsonSchemaTransformObject,
   });
   app.after(() => {
     guardRequests(app, parts);
     void app.register(conversationRoutes, parts);
     void app.register(escalationRoutes, parts);
+    void app.register(roomRoutes, parts);
     void app.register(platformRoutes, parts);
     void app.register(dashboardRoutes, parts);
   });

@@ -19,16 +19,19 @@ const PERSONA_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
 
 const AGENT_KEYS = ["displayName", "card"] as const;
 
+/** What a team hands to each of its agents: `collaborate` and the like. */
+export type ToolsOfAgent = (agent: string) => Readonly<Record<string, AnyTool>>;
+
 /**
  * The agents of a team that answer for themselves: each is a chat with its persona from `agents/<id>/`, under its own name
  * as a service. An agent with `service` answers through that one and needs none here.
  */
-export async function agentServices(team: LoadedTeam): Promise<readonly Service[]> {
+export async function agentServices(team: LoadedTeam, toolsOf: ToolsOfAgent = () => ({})): Promise<readonly Service[]> {
   const agents = Object.entries(team.config.agents ?? {}).filter(([, agent]) => agent.service === undefined);
-  return Promise.all(agents.map(([id, agent]) => agentService(path.join(team.folder, "agents", id), id, agent)));
+  return Promise.all(agents.map(([id, agent]) => agentService(path.join(team.folder, "agents", id), id, agent, toolsOf(id))));
 }
 
-async function agentService(folder: string, id: string, agent: { displayName?: string | undefined; card?: object | undefined }): Promise<Service> {
+async function agentService(folder: string, id: string, agent: { displayName?: string | undefined; card?: object | undefined }, tools: Readonly<Record<string, AnyTool>>): Promise<Service> {
   const own = await readAgentFile(folder);
   const persona = await readPersona(folder);
   const title = agent.displayName ?? own.displayName ?? id;
@@ -36,7 +39,7 @@ async function agentService(folder: string, id: string, agent: { displayName?: s
     name: id,
     prompt: [`You are ${title}.`, ...persona].join("\n\n"),
     card: { ...own.card, ...agent.card },
-    tools: { remember: memoryTool(folder) },
+    tools: { remember: memoryTool(folder), ...tools },
   });
   return defineService({
     name: id,

@@ -49,6 +49,9 @@ const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
 });
 const budgetObject = z.strictObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() });
 
+const adapter = z.union([z.enum(["web", "discord"], { error: "must be web or discord" }), z.strictObject({ kind: z.enum(["web", "discord"]) }).transform(({ kind }) => kind)], { error: "must be web or discord" });
+const snowflake = z.string({ error: "must be a channel's id in quotes, 17 to 20 digits" }).regex(/^\d{5,20}$/, { error: "must be a channel's id in quotes, 17 to 20 digits" });
+
 const service = z.custom<AnyService | string>((value) => (typeof value === "string" && value !== "") || isService(value), {
   error: "must be a service (defineService, combineServices, remoteService), or the folder of one such as ./services/faq",
 });
@@ -75,12 +78,47 @@ export const teamSchema = settings({
         /** Answers through this service instead of plain chat. */
         service: z.string({ error: "must be the name of a service" }).optional(),
         card: card.optional(),
+        /** Key of the channel where its collaborations begin when the session has none. */
+        channel: id.optional(),
+        /** Account ids by adapter; default: the agent's id. */
+        accounts: z.record(z.string(), text.max(100, { error: "must be an account id of at most 100 characters" })).optional(),
       }),
     )
     .optional(),
+  /** Where agents and people talk. Absent, a team with agents has one web room, `general`. */
+  rooms: settings({
+    adapters: z.array(adapter, { error: "must be a list of adapters: web, discord" }).min(1, { error: "must name at least one adapter: web, discord" }).optional(),
+    /** The allowlist, by key. */
+    channels: z
+      .record(
+        id,
+        settings({
+          name: name.optional(),
+          defaultAgent: id.optional(),
+          /** Whether agents may begin collaborations here. Default true. */
+          collaborate: yesOrNo.optional(),
+          /** The platform's id of the channel, where it is on Discord too. */
+          discord: snowflake.optional(),
+          /** On which adapters it is; default: the web, and Discord when `discord` is set. */
+          adapters: z.array(adapter, { error: "must be a list of adapters: web, discord" }).optional(),
+        }),
+      )
+      .optional(),
+    /** Key of the channel where collaborations begin that have none of their own. Default: the first one. */
+    defaultChannel: id.optional(),
+    /** Whether bots that are no agents of this team are heard. Default no. */
+    allowBots: yesOrNo.optional(),
+  }).optional(),
   /** By name. The first one is the default. */
   services: z.record(z.string(), service, { error: "must be services by name" }).refine((services) => Object.keys(services).length > 0, { error: "must be at least one service by its name" }),
   limits: settings({
+    /** `collaborate` calls of an unordered pair of agents. */
+    pair: settings({ calls: wholeNumber(1, 1_000).optional(), per: duration("1s", "24h").optional() }).optional(),
+    /** Agent messages of one thread or channel. */
+    thread: settings({ messages: wholeNumber(1, 1_000).optional(), per: duration("1s", "24h").optional(), suspend: duration("1s", "24h").optional() }).optional(),
+    /** Agent messages since a person or a `collaborate` spoke. */
+    exchange: wholeNumber(1, 1_000).optional(),
+    chainDepth: wholeNumber(1, 50).optional(),
     maxFillTurns: wholeNumber(1, 100).optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
     messageBytes: wholeNumber(1, 1_048_576).optional(),
@@ -134,7 +172,7 @@ export interface LoadedTeam {
 export const CONFIG_FILES = ["dure.config.ts", "dure.config.mts", "dure.config.js", "dure.config.mjs", "dure.yaml", "dure.yml"] as const;
 
 /** What other versions have. Accepting these keys silently would promise what nobody does. */
-const NOT_YET: readonly string[] = ["rooms", "jobs", "plans"];
+const NOT_YET: readonly string[] = ["jobs", "plans"];
 
 /** Reads the team of a folder. Throws `CONFIG_MISSING` or `CONFIG_INVALID` with every problem that was found. */
 export async function loadTeam(folder: string): Promise<LoadedTeam> {
@@ -239,6 +277,7 @@ function relationProblems(config: TeamConfig, document: SettingsDocument, folder
       problems.push(problemAt(document, ["services", key], "names a folder that does not exist", { allowed: "a folder with service.yaml or service.ts, relative to the configuration" }));
     }
   }
+  problems.push(...roomProblems(config, document));
   const { keepRecentTurns, summarizeThreshold } = config.memory ?? {};
   if (keepRecentTurns !== undefined && summarizeThreshold !== undefined && keepRecentTurns >= summarizeThreshold) {
     problems.push(problemAt(document, ["memory", "keepRecentTurns"], "leaves nothing to fold", { allowed: `less than summarizeThreshold (${summarizeThreshold})` }));
@@ -250,6 +289,27 @@ function relationProblems(config: TeamConfig, document: SettingsDocument, folder
       problems.push({ file: document.file, ...document.locate(["prices", model]), key: `prices.${model}`, message: sentence(error) });
     }
   }
+  return problems;
+}
+
+/** Agents and channels that rooms name must be there. */
+function roomProblems(config: TeamConfig, document: SettingsDocument): Problem[] {
+  const problems: Problem[] = [];
+  const agents = Object.keys(config.agents ?? {});
+  const channels = Object.keys(config.rooms?.channels ?? { general: {} });
+  const check = (path: readonly string[], named: string | undefined, known: readonly string[], what: string): void => {
+    if (named === undefined || known.includes(named)) return;
+    const meant = closest(named, known);
+    problems.push(problemAt(document, [...path], `names no ${what} of this team`, { allowed: known.join(", ") || "none yet", hint: meant && `did you mean ${meant}?` }));
+  };
+  for (const [key, channel] of Object.entries(config.rooms?.channels ?? {})) {
+    check(["rooms", "channels", key, "defaultAgent"], channel.defaultAgent, agents, "agent");
+    if (channel.adapters?.includes("discord") && channel.discord === undefined) {
+      problems.push(problemAt(document, ["rooms", "channels", key], "is on discord but has no channel id", { allowed: 'discord: "<channel id>" (developer mode, right click, Copy Channel ID)' }));
+    }
+  }
+  for (const [agent, { channel }] of Object.entries(config.agents ?? {})) check(["agents", agent, "channel"], channel, channels, "channel");
+  check(["rooms", "defaultChannel"], config.rooms?.defaultChannel, channels, "channel");
   return problems;
 }
 

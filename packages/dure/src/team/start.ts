@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import { messageOf, type DureError } from "../kernel/errors.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { BUDGET_RULES } from "../durable/budgets.ts";
@@ -22,14 +22,17 @@ import type { MemoryOptions } from "../engine/memory.ts";
 import { BudgetKeeper, type BudgetLimits } from "../engine/budgets.ts";
 import { Engine } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/hooks.ts";
+import type { AnyTool } from "../engine/tool.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
 import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
+import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/tools.ts";
+import type { Rooms } from "../rooms/rooms.ts";
 import { agentServices } from "./agents.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { everyModelOf, modelOf, pricesOf, settingsOf, type Settings } from "./limits.ts";
-import { teamMetrics } from "./metrics.ts";
+import { openRooms } from "./rooms.ts";
 import { DURE_VERSION } from "./version.ts";
 
 /** A team that runs in this process. */
@@ -38,6 +41,8 @@ export interface RunningTeam {
   readonly processId: string;
   readonly engine: Engine;
   readonly inbox: Inbox;
+  /** Absent: the team has no agents. */
+  readonly rooms: Rooms | undefined;
   /** Answers without a socket, like `fetch`; a stream is answered when it has ended. */
   request(path: string, init?: { method?: string; headers?: Record<string, string>; body?: string }): Promise<Response>;
   /** Resolves when another process has taken over: nothing is written any more, the server should leave with exit code 75. */
@@ -71,12 +76,10 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const processId = newId("process", clock.now());
   const database = await Database.open({ ...target, applicationName: applicationName(processId), logger, clock, max: settings.databaseConnections });
   defer("the database", () => database.close());
-  await migrate(database, MIGRATIONS, { logger });
-  signal?.throwIfAborted();
-
   const notifications = new Notifications({ database, logger, clock });
-  await notifications.start();
   defer("notifications", () => notifications.stop());
+  await Promise.all([migrate(database, MIGRATIONS, { logger }), notifications.start()]); // both mostly connect
+  signal?.throwIfAborted();
 
   const fenced = Promise.withResolvers<DureError>();
   const lease = new ProcessLease({ database, id: processId, appVersion: DURE_VERSION, logger, clock, notifications, onFenced: (error) => fenced.resolve(error) });
@@ -87,7 +90,8 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const takeover = new Takeover(shared);
   const outbox = new Outbox(shared);
   const events = new EventLog(shared);
-  const retention = new Retention({ database, leases: new Leases(shared), logger, clock, rules: retentionRules(settings) });
+  const leases = new Leases(shared);
+  const retention = new Retention({ database, leases, logger, clock, rules: retentionRules(settings) });
   const inbox = new Inbox({ database, notifications });
   const models = new Models({ clock, logger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] });
   const budgets = new BudgetKeeper({
@@ -101,7 +105,8 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     processId,
     lease: lease.signal,
   });
-  const services = [...Object.values(team.services), ...(await agentServices(team))].map((service) => withSettings(service, settings, environment));
+  let roomParts: RoomToolsParts | undefined;
+  const services = [...Object.values(team.services), ...(await agentServices(team, (agent) => roomTools(agent, () => roomParts)))].map((service) => withSettings(service, settings, environment));
   const engine = new Engine({
     services,
     database,
@@ -122,7 +127,10 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   outbox.handle("hook", new HookDelivery({ services, logger, lease: lease.signal }).handler);
   await events.start();
   defer("the event log", () => events.stop());
-  takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));
+  takeover.onDead("turns", async (dead) => {
+    await engine.store.release(dead.id);
+    await engine.pickUp();
+  });
 
   takeover.onDead("budgets", (dead) => budgets.releaseBlocks(dead.id));
 
@@ -132,17 +140,26 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   defer("the engine", () => engine.stop());
   await takeover.start();
   defer("takeover", () => takeover.stop());
+  const rooms = await openRooms(team, environment, { ...shared, outbox, leases, conversations: engine, inbox, locale: settings.locale });
+  if (rooms) {
+    roomParts = { database, collaboration: rooms.collaboration };
+    for (const rule of rooms.retentionRules()) retention.add(rule);
+    await rooms.start();
+    defer("rooms", () => rooms.stop());
+  }
   outbox.start();
   defer("the outbox", () => outbox.stop());
   retention.start();
   defer("retention", () => retention.stop());
 
-  // Loaded only now: turns that a dead process left go on while the server is still being read.
-  const { createServer, startServer } = await loadServer();
+  // Reading the server keeps the process busy: the turns of a dead one go on first.
+  await takeover.settled({ withinMs: RECOVERY_FIRST_MS });
+  const [{ createServer, startServer }, { teamMetrics }] = await Promise.all([loadServer(), loadMetrics()]);
   const app = createServer({
     conversations: engine,
     events,
     inbox,
+    rooms,
     health: async () => {
       const isReachable = await database.health();
       const isHeld = lease.state === "held";
@@ -174,6 +191,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     processId,
     engine,
     inbox,
+    rooms,
     request: async (target, { method = "GET", headers = {}, body } = {}) => {
       const answer = await app.inject({ method: method as "GET", url: target, headers: { host: "localhost", ...headers }, ...(body !== undefined && { payload: body }) });
       const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
@@ -184,8 +202,22 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   };
 }
 
+/** Tools are values that services hold from the start; what they do is known when rooms are open. */
+function roomTools(agent: string, parts: () => RoomToolsParts | undefined): Readonly<Record<string, AnyTool>> {
+  const open = (): RoomToolsParts => {
+    const found = parts();
+    if (!found) throw new DureError("ROOMS_NOT_OPEN", "The rooms of the team are not open yet.", { class: "unavailable" });
+    return found;
+  };
+  return { collaborate: collaborateTool(agent, open), ...presenceTools(open) };
+}
+
+/** Longest wait for the recovery of dead processes before the server is loaded, milliseconds. The rest goes on beside it. Source: our choice. */
+const RECOVERY_FIRST_MS = 500;
+
 /** Apart from `startTeam`: the compiler leaves the path of an import as it stands in a function that holds an `await using`. */
 const loadServer = () => import("../server/server.ts");
+const loadMetrics = () => import("./metrics.ts");
 
 async function openTarget(
   team: LoadedTeam,

@@ -70,6 +70,27 @@ test("a folder too deep for a socket gets a private one elsewhere", async () => 
   rmSync(server.connection.host, { recursive: true, force: true });
 }, SLOW);
 
+test("where no path is short enough for a socket it listens on 127.0.0.1, behind its password, and is joined and found again there", async () => {
+  const deep = join("d".repeat(60), "한글".repeat(10));
+  await using home = temporaryHome(join(deep, "home"));
+  await using temporary = temporaryHome(deep);
+  const env = { ...process.env, TMPDIR: temporary.path };
+  const first = await user(home.path, { env });
+  const second = await user(home.path, { env });
+
+  const { hostname, port, password } = new URL(first.url);
+  expect([hostname, password.length > 20, second.url, second.reused]).toEqual(["127.0.0.1", true, first.url, true]);
+  expect(await ask(first.url, "select host(inet_server_addr()) as address")).toEqual([{ address: "127.0.0.1" }]);
+  await expect(ask(first.url.replace(password, "guessed"), "select 1")).rejects.toMatchObject({ cause: { code: "28P01" } });
+  await Promise.all([first.kill(), second.kill()]);
+  process.kill(first.postmaster, "SIGKILL");
+  const third = await user(home.path, { env });
+
+  expect(new URL(third.url).port).toBe(port);
+  expect(await ask(third.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  await third.leave();
+}, SLOW);
+
 test("processes that start at once on one new folder share one server; it stops with the last of them", async () => {
   await using home = temporaryHome();
   const [first, second, third] = await Promise.all([user(home.path), user(home.path), user(home.path)]);
@@ -129,15 +150,20 @@ test("kill -9 of user and postmaster together: the next start recovers", async (
   await server.stop();
 }, SLOW);
 
-test("a stale postmaster.pid whose number belongs to somebody else now does not keep the server from starting", async () => {
+test("locks of a dead postmaster whose number belongs to somebody else now do not keep the server from starting", async () => {
   await using home = temporaryHome();
   await (await start(home.path)).stop();
-  writeFileSync(join(home.path, "pg", "postmaster.pid"), `${process.pid}\n${join(home.path, "pg")}\n1\n5432\n/tmp\n\n\n`);
+  // Not our own number: PostgreSQL passes over its parent's.
+  const somebody = spawn("sleep", ["600"], { stdio: "ignore" });
+  const lines = `${somebody.pid}\n${join(home.path, "pg")}\n1\n5432\n${join(home.path, "run")}\n\n\n`;
+  writeFileSync(join(home.path, "pg", "postmaster.pid"), lines);
+  writeFileSync(join(home.path, "run", ".s.PGSQL.5432.lock"), lines);
 
   const server = await start(home.path);
 
   expect(server.reused).toBe(false);
   await server.stop();
+  somebody.kill("SIGKILL");
 }, SLOW);
 
 test("a data folder that was half made when the process was killed is made anew", async () => {
@@ -251,8 +277,8 @@ interface UserProcess {
   kill(): Promise<void>;
 }
 
-async function user(home: string, identity: { uid?: number; gid?: number } = {}): Promise<UserProcess> {
-  const child = spawn(process.execPath, [FIXTURE, home], { stdio: ["pipe", "pipe", "inherit"], ...identity });
+async function user(home: string, options: { uid?: number; gid?: number; env?: NodeJS.ProcessEnv } = {}): Promise<UserProcess> {
+  const child = spawn(process.execPath, [FIXTURE, home], { stdio: ["pipe", "pipe", "inherit"], ...options });
   const exited = once(child, "exit");
   for await (const line of createInterface(child.stdout)) {
     return {

@@ -54,7 +54,7 @@ export async function ensureServer(options: ServerOptions): Promise<RunningServe
     if (running) return running;
 
     plan ??= await prepare(options);
-    clearStalePid(home);
+    await clearStaleLocks(home);
     const outcome = await startOnce(plan, options, giveUpAt);
     if (typeof outcome === "object") return outcome;
     if (outcome !== last) logger.warn({ home }, `embedded PostgreSQL did not start, trying again: ${outcome}`);
@@ -262,12 +262,15 @@ async function login(settings: ServerSettings): Promise<pg.Client | "refused" | 
 }
 
 /**
- * PostgreSQL refuses to start while a process with the number in `postmaster.pid` exists, even one that has nothing to do
- * with it or a zombie. It checks for orphaned backends itself, through the same file, so we wait for those before.
+ * PostgreSQL refuses to start while a process with the number in `postmaster.pid`, or in the lock beside its socket, exists,
+ * even one that has nothing to do with it or a zombie that nobody has collected yet. It checks for orphaned backends itself,
+ * through the first of them, so we wait for those before; that file goes last, and a kill in between repeats the rest.
  */
-function clearStalePid(home: string): void {
+async function clearStaleLocks(home: string): Promise<void> {
   const pid = Number(readPidFile(home)?.[0]);
   if (!Number.isInteger(pid) || anyoneWorksIn(dataFolder(home))) return;
+  const settings = await readSettings(home);
+  if (settings?.host.startsWith("/")) rmSync(join(settings.host, `.s.PGSQL.${settings.port}.lock`), { force: true });
   rmSync(join(dataFolder(home), "postmaster.pid"), { force: true });
 }
 

@@ -3,6 +3,8 @@ import { sql as turns } from "./0001-turns.ts";
 import { sql as processesEventsOutbox } from "./0002-processes-events-outbox.ts";
 import { sql as accessAndAnswers } from "./0003-access-and-answers.ts";
 import { sql as budgets } from "./0004-budgets.ts";
+import { sql as rooms } from "./0005-rooms.ts";
+import { sql as jobs } from "./0006-jobs.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -10,4 +12,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 2, name: "processes-events-outbox", sql: processesEventsOutbox },
   { id: 3, name: "access-and-answers", sql: accessAndAnswers },
   { id: 4, name: "budgets", sql: budgets },
+  { id: 5, name: "rooms", sql: rooms },
+  { id: 6, name: "jobs", sql: jobs },
 ];

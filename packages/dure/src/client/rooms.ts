@@ -1,0 +1,196 @@
+import { fromWire, toWire } from "../kernel/wire.ts";
+import { readJson, type Http } from "./http.ts";
+
+/** What `/v1/rooms` and its neighbours give and take. Source: docs/spec/collaboration §9. Times are milliseconds since the epoch. */
+export interface Room {
+  readonly id: string;
+  readonly adapter: string;
+  readonly kind: "channel" | "thread" | "direct";
+  /** Of a thread: its channel. */
+  readonly parent: string | null;
+  readonly name: string;
+  /** `resting` and `suspended`: agents may not go on by themselves; `resume` lifts it. */
+  readonly state: "open" | "resting" | "suspended" | "closed";
+  readonly suspendedUntil: number | null;
+  readonly closedBecause: string | null;
+  readonly archived: boolean;
+  /** Of a direct room. */
+  readonly agent: string | null;
+  readonly defaultAgent?: string | null;
+  readonly unread?: number;
+  readonly lastAt?: number | null;
+  /** Agents that are here. */
+  readonly members?: readonly string[];
+}
+
+export interface Thread extends Room {
+  readonly participants: readonly string[];
+  readonly messages: number;
+  readonly activeAt: number;
+  readonly createdAt: number;
+  /** Requests that nobody has answered yet. */
+  readonly openRequests: number;
+}
+
+export interface RoomMessage {
+  readonly id: string;
+  readonly place: string;
+  /** Grows by one within a place. */
+  readonly seq: number;
+  readonly author: string;
+  readonly authorKind: "person" | "agent" | "foreign";
+  readonly authorName: string;
+  /** Mentions may stand as `<@agent-id>`. */
+  readonly text: string;
+  readonly mentions: readonly string[];
+  /** `notice`: a line of dure in an agent's name. */
+  readonly mark: "notice" | "reminder" | "sink" | null;
+  readonly replyTo: string | null;
+  readonly delivery: "queued" | "sent" | "failed" | "unknown";
+  readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
+  readonly attachments: readonly { readonly name?: string; readonly url?: string }[];
+  /** Answers to an escalation: `escalation-id:value`. */
+  readonly buttons: readonly { readonly value: string; readonly label: string }[] | null;
+  readonly at: number;
+  readonly editedAt: number | null;
+  readonly roles: readonly MessageRole[];
+}
+
+/** What one agent did with one message, and why. */
+export interface MessageRole {
+  readonly agent: string;
+  readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
+  readonly rank?: "PRIMARY" | "SECONDARY";
+  readonly because: string;
+  readonly observedAt?: number;
+  /** The message that answered. */
+  readonly answeredBy?: string;
+}
+
+export interface RoomAgent {
+  readonly id: string;
+  readonly displayName: string;
+  readonly service: string;
+  readonly leads: boolean;
+  readonly channel: string | null;
+  readonly accounts: readonly { readonly adapter: string; readonly id: string; readonly state: "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped"; readonly detail: string | null; readonly changedAt: number }[];
+  readonly working: number;
+  readonly waiting: number;
+  readonly tokensToday: number;
+  readonly microUsdToday: number;
+}
+
+export interface CollaborateRequest {
+  /** In whose name. */
+  readonly agent: string;
+  readonly targetAgent: string;
+  readonly message: string;
+  readonly topic?: string | undefined;
+  readonly threadId?: string | undefined;
+  readonly channelId?: string | undefined;
+  readonly threadName?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+export type CollaborateAnswer =
+  | { readonly ok: true; readonly threadId: string; readonly threadName: string; readonly channelId: string; readonly messageId: string; readonly reused: boolean; readonly delivery: "sent" | "queued"; readonly note: string }
+  | { readonly ok: false; readonly code: string; readonly message: string; readonly hint: string; readonly escalated: boolean };
+
+interface Options {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Rooms over HTTP, in the name of one person. What happens is told by `DureClient.events({types: ["room.*"]})`. */
+export class RoomsClient {
+  readonly #http: Http;
+  /** Name to speak under; needed where the server asks for no token. */
+  readonly #asPerson: string | undefined;
+
+  constructor(http: Http, asPerson: string | undefined) {
+    this.#http = http;
+    this.#asPerson = asPerson;
+  }
+
+  async list(options: Options = {}): Promise<readonly Room[]> {
+    return (await this.#get<{ items: readonly Room[] }>(`/v1/rooms${this.#query({})}`, options)).items;
+  }
+
+  /** The direct room with an agent; made when it is asked for. */
+  direct(agent: string, options: Options = {}): Promise<Room> {
+    return this.#send("/v1/rooms", { agent }, options);
+  }
+
+  /** Oldest first: the newest ones, or those around a `seq`; and the agents that are writing. */
+  messages(place: string, range: { after?: number; before?: number; limit?: number } = {}, options: Options = {}): Promise<{ readonly items: readonly RoomMessage[]; readonly typing: readonly string[] }> {
+    return this.#get(`/v1/rooms/${encodeURIComponent(place)}/messages${this.#query(range)}`, options);
+  }
+
+  message(id: string, options: Options = {}): Promise<RoomMessage> {
+    return this.#get(`/v1/messages/${encodeURIComponent(id)}${this.#query({})}`, options);
+  }
+
+  /** The same `clientId` again is harmless for 24 h. */
+  async post(place: string, message: { text: string; clientId?: string | undefined; replyTo?: string | undefined }, options: Options = {}): Promise<string> {
+    return (await this.#send<{ messageId: string }>(`/v1/rooms/${encodeURIComponent(place)}/messages`, message, options)).messageId;
+  }
+
+  async markRead(place: string, seq: number, options: Options = {}): Promise<void> {
+    await this.#request(`/v1/rooms/${encodeURIComponent(place)}/read`, "POST", { seq }, options);
+  }
+
+  async threads(room: string, options: Options = {}): Promise<readonly Thread[]> {
+    return (await this.#get<{ items: readonly Thread[] }>(`/v1/rooms/${encodeURIComponent(room)}/threads${this.#query({})}`, options)).items;
+  }
+
+  thread(id: string, options: Options = {}): Promise<Thread> {
+    return this.#get(`/v1/threads/${encodeURIComponent(id)}${this.#query({})}`, options);
+  }
+
+  /** Agents may speak there again. */
+  async resume(place: string, options: Options = {}): Promise<void> {
+    await this.#request(`/v1/threads/${encodeURIComponent(place)}/resume`, "POST", {}, options);
+  }
+
+  async removeParticipant(thread: string, agent: string, options: Options = {}): Promise<void> {
+    await this.#http.request(`/v1/threads/${encodeURIComponent(thread)}/participants/${encodeURIComponent(agent)}${this.#query({})}`, { method: "DELETE", ...pass(options) });
+  }
+
+  async agents(options: Options = {}): Promise<readonly RoomAgent[]> {
+    return (await this.#get<{ items: readonly RoomAgent[] }>("/v1/agents", options)).items;
+  }
+
+  async pause(agent: string, paused: boolean, adapter = "web", options: Options = {}): Promise<void> {
+    const init = { method: "POST", headers: JSON_HEADERS, body: JSON.stringify({ paused, adapter }), ...pass(options) };
+    await this.#http.request(`/v1/agents/${encodeURIComponent(agent)}/pause`, init);
+  }
+
+  async collaborate(request: CollaborateRequest, options: Options = {}): Promise<CollaborateAnswer> {
+    const init = { method: "POST", headers: JSON_HEADERS, body: JSON.stringify(toWire(request)), ...pass(options) };
+    return fromWire(await readJson(await this.#http.request("/v1/collaborate", init))) as CollaborateAnswer;
+  }
+
+  async #get<Answer>(path: string, options: Options): Promise<Answer> {
+    return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Answer;
+  }
+
+  async #send<Answer>(path: string, body: object, options: Options): Promise<Answer> {
+    return fromWire(await readJson(await this.#request(path, "POST", body, options))) as Answer;
+  }
+
+  #request(path: string, method: string, body: object, options: Options): Promise<Response> {
+    const whole = this.#asPerson === undefined ? body : { ...body, asPerson: this.#asPerson };
+    return this.#http.request(path, { method, headers: JSON_HEADERS, body: JSON.stringify(toWire(whole)), ...pass(options) });
+  }
+
+  #query(values: Readonly<Record<string, string | number | undefined>>): string {
+    const given: Readonly<Record<string, string | number | undefined>> = { ...values, as_person: this.#asPerson };
+    const set = Object.entries(given).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+    return set.length === 0 ? "" : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
+  }
+}
+
+const JSON_HEADERS = { "content-type": "application/json" };
+
+function pass({ signal }: Options): RequestInit {
+  return signal === undefined ? {} : { signal };
+}

@@ -1,0 +1,142 @@
+import { ChannelError, type ChannelAccount, type ChannelFinding } from "../rooms/channel-adapter.ts";
+import type { AccountApi } from "./account-api.ts";
+
+/** What an agent needs in a channel, and why. Source: "Permissions: Bitwise Permission Flags". */
+const NEEDED: Readonly<Record<string, bigint>> = {
+  VIEW_CHANNEL: 1n << 10n,
+  SEND_MESSAGES: 1n << 11n,
+  READ_MESSAGE_HISTORY: 1n << 16n,
+  CREATE_PUBLIC_THREADS: 1n << 35n,
+  SEND_MESSAGES_IN_THREADS: 1n << 38n,
+};
+const ADMINISTRATOR = 1n << 3n;
+
+/** Source: "Application: Application Flags": the message content switch, of a bot in many and in few servers. */
+const MESSAGE_CONTENT_FLAGS = (1 << 18) | (1 << 19);
+
+/** Channels that are looked at when none are named. */
+const MOST_CHANNELS = 50;
+
+interface WireChannel {
+  readonly id: string;
+  readonly type: number;
+  readonly guild_id?: string;
+  readonly name?: string;
+  readonly permission_overwrites?: readonly WireOverwrite[];
+}
+
+interface WireOverwrite {
+  readonly id: string;
+  readonly allow: string;
+  readonly deny: string;
+}
+
+interface WireGuildOfBot {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * What a doctor wants to know of one bot: its token, the message content switch, and in each channel the permissions that it lacks.
+ * @param channels ids; empty: the text channels of its servers, the first 50.
+ */
+export async function checkAccount(api: AccountApi, account: ChannelAccount, channels: readonly string[], signal: AbortSignal): Promise<ChannelFinding[]> {
+  const findings: ChannelFinding[] = [];
+  try {
+    const self = await api.request<{ id: string; username: string }>({ method: "GET", route: "/users/@me", doing: "tell who the bot is", signal });
+    findings.push({ ok: true, what: `${account.id}: the token belongs to the bot ${self.username} (${self.id}).` });
+    findings.push(await checkContentSwitch(api, account, signal));
+    findings.push(...(await checkChannels(api, account, { selfId: self.id, channels, signal })));
+  } catch (error) {
+    if (!(error instanceof ChannelError)) throw error;
+    findings.push(failureOf(account, error));
+  }
+  return findings;
+}
+
+function failureOf(account: ChannelAccount, error: ChannelError): ChannelFinding {
+  if (error.failure !== "credential") return { ok: false, what: `${account.id}: ${error.message}` };
+  return {
+    ok: false,
+    what: `${account.id}: Discord does not accept the token.`,
+    hint: "Reset the token in the developer portal, under Bot, and put the new one where the configuration names it.",
+  };
+}
+
+async function checkContentSwitch(api: AccountApi, account: ChannelAccount, signal: AbortSignal): Promise<ChannelFinding> {
+  const { flags = 0 } = await api.request<{ flags?: number }>({ method: "GET", route: "/applications/@me", doing: "show the application", signal });
+  if ((flags & MESSAGE_CONTENT_FLAGS) !== 0) return { ok: true, what: `${account.id}: the Message Content Intent is on.` };
+  return {
+    ok: false,
+    what: `${account.id}: the Message Content Intent is off; the bot cannot connect with it.`,
+    hint: "Switch it on in the developer portal, under Bot, Privileged Gateway Intents.",
+  };
+}
+
+async function checkChannels(
+  api: AccountApi,
+  account: ChannelAccount,
+  { selfId, channels, signal }: { selfId: string; channels: readonly string[]; signal: AbortSignal },
+): Promise<ChannelFinding[]> {
+  const invite = inviteLink(selfId);
+  const guilds = await api.request<WireGuildOfBot[]>({ method: "GET", route: "/users/@me/guilds", doing: "list the bot's servers", signal });
+  if (guilds.length === 0) return [{ ok: false, what: `${account.id}: the bot is in no server.`, hint: `Invite it: ${invite}` }];
+
+  const findings: ChannelFinding[] = [];
+  const wanted = new Set(channels);
+  for (const guild of guilds) {
+    const all = await api.request<WireChannel[]>({ method: "GET", route: `/guilds/${guild.id}/channels`, doing: "list channels", signal });
+    const looked = channels.length > 0 ? all.filter(({ id }) => wanted.has(id)) : all.filter(({ type }) => type === 0).slice(0, MOST_CHANNELS);
+    if (looked.length === 0) continue;
+    const permissionsIn = await readPermissions(api, guild.id, selfId, signal);
+    for (const channel of looked) {
+      wanted.delete(channel.id);
+      const missing = missingIn(permissionsIn(channel));
+      const name = `#${channel.name ?? channel.id} (${guild.name})`;
+      findings.push(
+        missing.length === 0
+          ? { ok: true, what: `${account.id}: has every permission in ${name}.` }
+          : { ok: false, what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`, hint: `Give them to its role there, or invite it again: ${invite}` },
+      );
+    }
+  }
+  for (const id of wanted) findings.push({ ok: false, what: `${account.id}: there is no channel ${id} in its servers.`, hint: `Check the id; if the server is missing, invite the bot: ${invite}` });
+  return findings;
+}
+
+async function readPermissions(api: AccountApi, guild: string, selfId: string, signal: AbortSignal): Promise<(channel: WireChannel) => bigint> {
+  const roles = await api.request<{ id: string; permissions: string }[]>({ method: "GET", route: `/guilds/${guild}/roles`, doing: "list roles", signal });
+  const member = await api.request<{ roles: string[] }>({ method: "GET", route: `/guilds/${guild}/members/${selfId}`, doing: "show the bot's membership", signal });
+  return (channel) => permissionsOf({ guild, selfId, memberRoles: member.roles, roles, overwrites: channel.permission_overwrites ?? [] });
+}
+
+/** Source: "Permissions: Permission Overwrites", in its order: everyone, roles, the channel's for everyone, for roles, for the member. Pure. */
+function permissionsOf(facts: {
+  readonly guild: string;
+  readonly selfId: string;
+  readonly memberRoles: readonly string[];
+  readonly roles: readonly { readonly id: string; readonly permissions: string }[];
+  readonly overwrites: readonly WireOverwrite[];
+}): bigint {
+  const { guild, selfId, memberRoles, roles, overwrites } = facts;
+  const base = roles.filter(({ id }) => id === guild || memberRoles.includes(id)).reduce((bits, { permissions }) => bits | BigInt(permissions), 0n);
+  if ((base & ADMINISTRATOR) !== 0n) return ~0n;
+  const apply = (bits: bigint, chosen: readonly WireOverwrite[]): bigint => {
+    const deny = chosen.reduce((all, overwrite) => all | BigInt(overwrite.deny), 0n);
+    const allow = chosen.reduce((all, overwrite) => all | BigInt(overwrite.allow), 0n);
+    return (bits & ~deny) | allow;
+  };
+  const forEveryone = apply(base, overwrites.filter(({ id }) => id === guild));
+  const forRoles = apply(forEveryone, overwrites.filter(({ id }) => id !== guild && memberRoles.includes(id)));
+  return apply(forRoles, overwrites.filter(({ id }) => id === selfId));
+}
+
+function missingIn(bits: bigint): string[] {
+  return Object.entries(NEEDED).flatMap(([name, bit]) => ((bits & bit) === 0n ? [name] : []));
+}
+
+/** The page on which an owner of a server lets the bot in, with what it needs. Source: "OAuth2: Bot Authorization Flow". */
+function inviteLink(applicationId: string): string {
+  const permissions = Object.values(NEEDED).reduce((all, bit) => all | bit, 0n);
+  return `https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=bot&permissions=${permissions}`;
+}

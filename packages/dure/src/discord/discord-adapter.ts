@@ -1,0 +1,245 @@
+import { DureError, messageOf } from "../kernel/errors.ts";
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelAdapter,
+  type ChannelFinding,
+  type ChannelLimits,
+  type ChannelPort,
+  type FoundOnPlatform,
+  type InboundMessage,
+  type OutgoingPost,
+  type OutgoingThread,
+  type PlaceAddress,
+} from "../rooms/channel-adapter.ts";
+import { AccountApi, PAGE } from "./account-api.ts";
+import { checkAccount } from "./check.ts";
+import { AccountConnection } from "./connection.ts";
+import { loadDiscordJs, type DiscordJs } from "./discord-js.ts";
+import { IdentifyGate } from "./identify-gate.ts";
+import { DISCORD, PLATFORM_MESSAGE_LENGTH, toInbound, toMessageBody, toWireText, type WireMessage } from "./mapping.ts";
+import { patiently } from "./patience.ts";
+import { channelIdOf, type WirePlace } from "./places.ts";
+import { searchPost, searchThread } from "./search.ts";
+
+export interface DiscordOptions {
+  /** The bot token of each account, by the account's id. */
+  readonly tokens: Readonly<Record<string, string>>;
+  /** Another server with the same protocol, such as `FakeDiscord.url`. Default `https://discord.com/api`. */
+  readonly apiUrl?: string;
+  /** Channel ids that `check` looks at. Default: the text channels of the bot's servers. */
+  readonly channels?: readonly string[];
+  /** Whether a bot joins a new thread, without which it hears nothing there until it is mentioned. Default: it joins. */
+  readonly joinsThread?: (place: PlaceAddress) => boolean;
+  /** Milliseconds for one request. Default 10,000: docs/spec/collaboration §6, E5. */
+  readonly timeoutMs?: number;
+  /** Between the starts of any two bots of this process, milliseconds. Default 250. */
+  readonly startBetweenBotsMs?: number;
+  /** Between two sessions of one bot, milliseconds. Default 5,000, the platform's "Max Concurrency". */
+  readonly startPerBotMs?: number;
+  /** Messages per account that may wait to be stored; more are left out and read again. Default 1,000. */
+  readonly inboxLimit?: number;
+  /** Minutes without a message after which the platform archives a new thread: 60, 1440, 4320 or 10080. Default 1440, the lifetime of participants. */
+  readonly autoArchiveMinutes?: 60 | 1440 | 4320 | 10_080;
+}
+
+interface Started {
+  readonly port: ChannelPort;
+  readonly discordJs: DiscordJs;
+  readonly gate: IdentifyGate;
+}
+
+/** Room that is left in a message for mentions, which grow when a snowflake takes the place of an agent's id. */
+const ROOM_FOR_MENTIONS = 100;
+
+/** Agents in Discord: one bot per agent. */
+export function discord(options: DiscordOptions): DiscordAdapter {
+  return new DiscordAdapter(options);
+}
+
+/**
+ * `ChannelAdapter` over discord.js. Keeps a connection per account that is told to `connect`; requests work as soon as `start` has
+ * resolved, connected or not. What posts or searches is tried once, since its retries are the outbox's; reading, joining a thread
+ * and connecting have no outbox behind them and are patient here.
+ */
+export class DiscordAdapter implements ChannelAdapter {
+  readonly name = DISCORD;
+  readonly isLocal = false;
+  readonly limits: ChannelLimits = { messageLength: PLATFORM_MESSAGE_LENGTH - ROOM_FOR_MENTIONS, threadNameLength: 100 };
+  readonly #options: DiscordOptions;
+  readonly #timeoutMs: number;
+  readonly #apis = new Map<string, AccountApi>();
+  readonly #connections = new Map<string, AccountConnection>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopped = new AbortController();
+  #started: Started | undefined;
+
+  constructor(options: DiscordOptions) {
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? 10_000;
+  }
+
+  /** Loads discord.js. @throws DISCORD_JS_MISSING */
+  async start(port: ChannelPort): Promise<void> {
+    if (this.#started !== undefined) return;
+    const discordJs = await loadDiscordJs();
+    const gate = new IdentifyGate({ clock: port.clock, perBotMs: this.#options.startPerBotMs ?? 5000, betweenBotsMs: this.#options.startBetweenBotsMs ?? 250 });
+    this.#started ??= { port, discordJs, gate };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort(new Error("The Discord adapter has stopped."));
+    await Promise.allSettled(this.#running);
+    for (const api of this.#apis.values()) api.close();
+    this.#apis.clear();
+  }
+
+  /** @throws DISCORD_ACCOUNT_CONNECTED when this process already keeps this account's connection. */
+  async connect(account: ChannelAccount, { signal }: { signal: AbortSignal }): Promise<void> {
+    const { port, discordJs, gate } = this.#ready();
+    if (this.#connections.has(account.id)) throw new DureError("DISCORD_ACCOUNT_CONNECTED", `The account ${account.id} is connected already.`, { class: "conflict" });
+    const token = this.#options.tokens[account.id];
+    if (token === undefined) {
+      await port.accountChanged(account, "refused", `There is no bot token for the account ${account.id}.`);
+      return;
+    }
+    this.#forgetRefused(account.id);
+    const connection = new AccountConnection({
+      account,
+      port,
+      api: this.#api(account),
+      discordJs,
+      token,
+      apiUrl: this.#options.apiUrl,
+      timeoutMs: this.#timeoutMs,
+      gate,
+      inboxLimit: this.#options.inboxLimit ?? 1000,
+      joinsThread: this.#options.joinsThread ?? (() => true),
+    });
+    this.#connections.set(account.id, connection);
+    const run = connection.run(AbortSignal.any([signal, this.#stopped.signal])).finally(() => this.#connections.delete(account.id));
+    this.#running.add(run);
+    try {
+      await run;
+    } finally {
+      this.#running.delete(run);
+    }
+  }
+
+  async post(post: OutgoingPost, { signal }: { signal: AbortSignal }): Promise<{ platformId: string }> {
+    const channel = channelIdOf(post.place);
+    const { id } = await this.#api(post.account).request<{ id: string }>({
+      method: "POST",
+      route: `/channels/${channel}/messages`,
+      body: toMessageBody(post),
+      doing: "post a message",
+      channel,
+      needs: post.place.thread === undefined ? "SEND_MESSAGES" : "SEND_MESSAGES_IN_THREADS",
+      signal,
+    });
+    return { platformId: id };
+  }
+
+  findPost(post: OutgoingPost, { after, signal }: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform> {
+    return searchPost(this.#api(post.account), { channel: channelIdOf(post.place), text: toWireText(post.text, post.mentions), nonce: post.key, after }, signal);
+  }
+
+  /** The platform has no key for threads: after an unknown outcome `findThread` is the only way to tell. */
+  async createThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<{ platformId: string }> {
+    const { channel } = thread.channel;
+    const { id } = await this.#api(thread.account).request<WirePlace>({
+      method: "POST",
+      route: `/channels/${channel}/threads`,
+      // Without a type the platform makes a private thread. Source: "Channel: Start Thread without Message".
+      body: { name: thread.name, type: 11, auto_archive_duration: this.#options.autoArchiveMinutes ?? 1440 },
+      doing: "create a thread",
+      channel,
+      needs: "CREATE_PUBLIC_THREADS",
+      signal,
+    });
+    return { platformId: id };
+  }
+
+  findThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<FoundOnPlatform> {
+    const { guild, channel } = thread.channel;
+    return searchThread(this.#api(thread.account), { guild, channel, name: thread.name, since: thread.since }, signal);
+  }
+
+  typing(account: ChannelAccount, place: PlaceAddress): void {
+    const channel = channelIdOf(place);
+    const show = async (): Promise<void> => {
+      await this.#api(account).request({ method: "POST", route: `/channels/${channel}/typing`, doing: "show the typing sign", channel, needs: "SEND_MESSAGES", signal: this.#stopped.signal });
+    };
+    show().catch((error: unknown) => this.#started?.port.logger.debug({ account: account.id, channel }, `no typing sign of ${account.id}: ${messageOf(error)}`));
+  }
+
+  /** Pages of 100; waits at rate limits. A bot that may not read history is shown nothing, which is told as the missing permission that it is. */
+  async readSince(account: ChannelAccount, place: PlaceAddress, { after, limit, signal }: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]> {
+    const api = this.#api(account);
+    const channel = channelIdOf(place);
+    const messages: WireMessage[] = [];
+    let from = after;
+    while (messages.length < limit) {
+      const wanted = Math.min(PAGE, limit - messages.length);
+      const page = await this.#patiently(signal, () => api.messages(channel, { after: from, limit: wanted, signal }));
+      messages.push(...page);
+      if (page.length < wanted || after === undefined) break;
+      from = page.at(-1)?.id;
+    }
+    if (messages.length === 0) await this.#ensureReadable(api, channel, { after, signal });
+    return messages.flatMap((message) => toInbound(message, place) ?? []);
+  }
+
+  async check(account: ChannelAccount, { signal }: { signal: AbortSignal }): Promise<readonly ChannelFinding[]> {
+    if (this.#options.tokens[account.id] === undefined) {
+      return [{ ok: false, what: `${account.id}: there is no bot token.`, hint: "Name it in the configuration of the Discord adapter." }];
+    }
+    return checkAccount(this.#api(account), account, this.#options.channels ?? [], signal);
+  }
+
+  async #ensureReadable(api: AccountApi, channel: string, { after, signal }: { after: string | undefined; signal: AbortSignal }): Promise<void> {
+    const { last_message_id: last } = await this.#patiently(signal, () => api.place(channel, signal));
+    if (last == null || (after !== undefined && BigInt(last) <= BigInt(after))) return;
+    // The last message may have been deleted; reading it tells which of the two it is.
+    try {
+      const route = `/channels/${channel}/messages/${last}` as const;
+      await this.#patiently(signal, () => api.request({ method: "GET", route, doing: "read messages", channel, needs: "READ_MESSAGE_HISTORY", signal }));
+    } catch (error) {
+      if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
+    }
+  }
+
+  #patiently<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return patiently(this.#ready().port.clock, signal, work);
+  }
+
+  #ready(): Started {
+    if (this.#started === undefined) throw new DureError("DISCORD_NOT_STARTED", "The Discord adapter has not been started.", { hint: "Call start(port) first." });
+    return this.#started;
+  }
+
+  /** A later `connect` may be with a token that works again. */
+  #forgetRefused(account: string): void {
+    if (this.#apis.get(account)?.isRefused !== true) return;
+    this.#apis.get(account)?.close();
+    this.#apis.delete(account);
+  }
+
+  #api(account: ChannelAccount): AccountApi {
+    const known = this.#apis.get(account.id);
+    if (known !== undefined) return known;
+    const { port, discordJs } = this.#ready();
+    const token = this.#options.tokens[account.id];
+    if (token === undefined) throw new ChannelError("credential", `There is no bot token for the account ${account.id}.`, { notSent: true });
+    const api = new AccountApi({
+      discordJs,
+      token,
+      apiUrl: this.#options.apiUrl,
+      clock: port.clock,
+      timeoutMs: this.#timeoutMs,
+      onRefused: () => this.#connections.get(account.id)?.refuse(),
+    });
+    this.#apis.set(account.id, api);
+    return api;
+  }
+}

@@ -1,0 +1,79 @@
+import type { PlaceAddress } from "../rooms/channel-adapter.ts";
+import { DISCORD } from "./mapping.ts";
+
+/** A channel or thread as the platform describes it, in REST answers and gateway events. */
+export interface WirePlace {
+  readonly id: string;
+  readonly type: number;
+  readonly guild_id?: string | undefined;
+  readonly parent_id?: string | null | undefined;
+  readonly name?: string | null | undefined;
+  readonly owner_id?: string | undefined;
+  readonly last_message_id?: string | null | undefined;
+  readonly thread_metadata?: { readonly archived: boolean; readonly archive_timestamp: string; readonly create_timestamp?: string | null | undefined } | undefined;
+  /** Present when the bot has joined this thread. */
+  readonly member?: object | undefined;
+  readonly newly_created?: boolean | undefined;
+}
+
+export interface KnownPlace {
+  readonly address: PlaceAddress;
+  readonly name: string;
+  readonly archived: boolean;
+}
+
+/** Source: "Channel: Channel Types": DM, group DM; announcement, public and private thread. */
+const DIRECT: readonly number[] = [1, 3];
+const THREADS: readonly number[] = [10, 11, 12];
+
+/** Places that are remembered per account; the oldest is forgotten, and looked up when it is needed again. */
+const KEPT_PLACES = 20_000;
+
+export function isThread(place: WirePlace): boolean {
+  return THREADS.includes(place.type);
+}
+
+/** The address of a channel or thread. Pure. @param guild when the description itself does not name it. */
+export function addressOf(place: WirePlace, guild: string | undefined = place.guild_id): PlaceAddress {
+  if (DIRECT.includes(place.type)) return { adapter: DISCORD, channel: place.id, direct: true };
+  const inGuild = guild === undefined ? {} : { guild };
+  if (!isThread(place)) return { adapter: DISCORD, ...inGuild, channel: place.id };
+  return { adapter: DISCORD, ...inGuild, channel: place.parent_id ?? place.id, thread: place.id };
+}
+
+/** The id under which the platform knows a place: a thread is a channel there. */
+export function channelIdOf(place: PlaceAddress): string {
+  return place.thread ?? place.channel;
+}
+
+/** What the gateway told of channels and threads: an event of a message names only the id. */
+export class PlaceDirectory {
+  readonly #places = new Map<string, KnownPlace>();
+
+  /** Returns what was known before. */
+  learn(place: WirePlace, guild: string | undefined = place.guild_id): KnownPlace | undefined {
+    const known = this.#places.get(place.id);
+    this.#places.delete(place.id); // so that it counts as the youngest
+    this.#places.set(place.id, { address: addressOf(place, guild), name: place.name ?? "", archived: place.thread_metadata?.archived === true });
+    const [oldest] = this.#places.keys();
+    if (this.#places.size > KEPT_PLACES && oldest !== undefined) this.#places.delete(oldest);
+    return known;
+  }
+
+  get(id: string): KnownPlace | undefined {
+    return this.#places.get(id);
+  }
+
+  forget(id: string): KnownPlace | undefined {
+    const known = this.#places.get(id);
+    this.#places.delete(id);
+    return known;
+  }
+
+  /** Forgets a guild and returns its channels, threads not among them. */
+  forgetGuild(guild: string): PlaceAddress[] {
+    const gone = [...this.#places].filter(([, { address }]) => address.guild === guild);
+    for (const [id] of gone) this.#places.delete(id);
+    return gone.map(([, { address }]) => address).filter(({ thread }) => thread === undefined);
+  }
+}

@@ -1,0 +1,108 @@
+import type { FoundOnPlatform } from "../rooms/channel-adapter.ts";
+import { PAGE, type AccountApi } from "./account-api.ts";
+import { ChannelError } from "../rooms/channel-adapter.ts";
+import { isSameText, timeOf } from "./mapping.ts";
+import type { WirePlace } from "./places.ts";
+
+/** Pages that are looked through before the answer is "unsure". */
+const MOST_PAGES = 10;
+
+/** How far the platform's clock may be behind ours, milliseconds. */
+const CLOCK_SKEW_MS = 60_000;
+
+/**
+ * Whether this account posted this text in a channel after `after`: by nonce where the platform gives it back, else by exact text.
+ * The platform tells a nonce only in the answer to the post and at the gateway, never to a reader: so after a restart it is the text.
+ *
+ * An empty page proves nothing by itself, because without READ_MESSAGE_HISTORY every page is empty: then the channel must agree
+ * that it has had no later message.
+ */
+export async function searchPost(
+  api: AccountApi,
+  post: { readonly channel: string; readonly text: string; readonly nonce: string; readonly after?: string | undefined },
+  signal: AbortSignal,
+): Promise<FoundOnPlatform> {
+  const self = await api.self(signal);
+  let { after } = post;
+  let seen = 0;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const messages = await api.messages(post.channel, { after, limit: PAGE, signal });
+    const found = messages.find(({ author, content, nonce }) => author.id === self && (nonce === post.nonce || isSameText(content, post.text)));
+    if (found !== undefined) return { found: "yes", platformId: found.id };
+    seen += messages.length;
+    if (messages.length < PAGE) {
+      if (seen > 0) return { found: "no" };
+      const { last_message_id } = await api.place(post.channel, signal);
+      const isReallyEmpty = last_message_id == null || (after !== undefined && BigInt(last_message_id) <= BigInt(after));
+      return { found: isReallyEmpty ? "no" : "unsure" };
+    }
+    if (post.after === undefined) return { found: "unsure" }; // older pages would be history from before this post
+    after = messages.at(-1)?.id;
+  }
+  return { found: "unsure" };
+}
+
+/** Whether this account opened a thread of this name in a channel since `since`, be it active or archived; the first one if there are several. */
+export async function searchThread(
+  api: AccountApi,
+  thread: { readonly guild: string | undefined; readonly channel: string; readonly name: string; readonly since: number },
+  signal: AbortSignal,
+): Promise<FoundOnPlatform> {
+  const self = await api.self(signal);
+  const guild = thread.guild ?? (await api.place(thread.channel, signal)).guild_id;
+  if (guild === undefined) return { found: "no" }; // a direct message channel has no threads
+  const earliest = thread.since - CLOCK_SKEW_MS;
+  const isIt = (place: WirePlace): boolean =>
+    place.parent_id === thread.channel && place.owner_id === self && isSameText(place.name ?? "", thread.name) && timeOf(place.id) >= earliest;
+
+  const active = await api.request<{ threads: WirePlace[] }>({
+    method: "GET",
+    route: `/guilds/${guild}/threads/active`,
+    doing: "list active threads",
+    channel: thread.channel,
+    needs: "VIEW_CHANNEL",
+    signal,
+  });
+  const found = firstOf(active.threads.filter(isIt));
+  if (found !== undefined) return { found: "yes", platformId: found.id };
+  return searchArchived(api, thread.channel, { isIt, earliest, signal });
+}
+
+async function searchArchived(
+  api: AccountApi,
+  channel: string,
+  { isIt, earliest, signal }: { isIt: (place: WirePlace) => boolean; earliest: number; signal: AbortSignal },
+): Promise<FoundOnPlatform> {
+  let before: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer = await archivedPage(api, channel, before, signal);
+    if (answer === "forbidden") return { found: "unsure" };
+    const found = firstOf(answer.threads.filter(isIt));
+    if (found !== undefined) return { found: "yes", platformId: found.id };
+    before = answer.threads.at(-1)?.thread_metadata?.archive_timestamp;
+    // Newest archived first: from here on they were archived before this one can have been made.
+    if (!answer.has_more || before === undefined || Date.parse(before) < earliest) return { found: "no" };
+  }
+  return { found: "unsure" };
+}
+
+async function archivedPage(api: AccountApi, channel: string, before: string | undefined, signal: AbortSignal): Promise<{ threads: WirePlace[]; has_more: boolean } | "forbidden"> {
+  try {
+    return await api.request({
+      method: "GET",
+      route: `/channels/${channel}/threads/archived/public`,
+      query: { limit: String(PAGE), ...(before === undefined ? {} : { before }) },
+      doing: "list archived threads",
+      channel,
+      needs: "READ_MESSAGE_HISTORY",
+      signal,
+    });
+  } catch (error) {
+    if (error instanceof ChannelError && error.failure === "permission") return "forbidden";
+    throw error;
+  }
+}
+
+function firstOf(threads: readonly WirePlace[]): WirePlace | undefined {
+  return threads.toSorted((one, other) => timeOf(one.id) - timeOf(other.id))[0];
+}

@@ -1,0 +1,542 @@
+/**
+ * Exchanges between agents (docs/spec/jobs). A job is a row, a finished exchange turn is a row; what stands between two
+ * writes is an ordinary turn of a conversation (0001), accepted under a key, with its own journal.
+ *
+ * A job is held by a process under an epoch on its own row: whoever takes it raises the epoch, and every write of an exchange
+ * names the epoch that it was taken under. Taking a job is giving it its permit: both are one statement. Locks are taken in the
+ * order process, permit, job (ancestors first), turn.
+ */
+export const sql = /* sql */ `
+-- How long the product has run, in milliseconds: grows while some process ticks, by bounded steps, so that neither a jump of the
+-- machine's clock nor a night in which nothing ran makes anybody late.
+create table dure.job_clock (
+  singleton boolean primary key default true check (singleton),
+  running_ms bigint not null default 0,
+  ticked_at timestamptz not null default clock_timestamp()
+);
+insert into dure.job_clock default values;
+
+create table dure.jobs (
+  id text primary key,
+  -- Order of arrival: permits are given by it, and pages are read by it.
+  seq bigint generated always as identity,
+  tenant text not null default '',
+  status text not null default 'PENDING' check (status in ('PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED', 'ABANDONED')),
+  outcome text,
+  last_error jsonb,
+  requester text not null,
+  target text not null check (target <> requester),
+  message text not null,
+  payload jsonb,
+  topic text,
+  intent text not null,
+  conversation_id text not null,
+  parent_id text,
+  root_id text not null,
+  -- What all of it is for: the parent's, or the session in which a person set it off.
+  root_work text not null,
+  depth integer not null default 0,
+  retry_of text,
+  max_turns integer not null check (max_turns >= 0),
+  turns_done integer not null default 0,
+  resume_count integer not null default 0,
+  resumes integer not null default 0,
+  ask_key text,
+  body_hash text,
+  origin_session text,
+  origin_turn text,
+  -- 'held': the caller still waits for the answer itself; 'answered': it has got it; 'told': the notice is in the outbox.
+  announced text not null default 'open' check (announced in ('open', 'none', 'held', 'answered', 'told')),
+  wait_until timestamptz,
+  holder text,
+  epoch integer not null default 1,
+  held_at timestamptz not null default clock_timestamp(),
+  has_permit boolean not null default false,
+  waiting text check (waiting in ('person')),
+  -- The exchange turn under way: its attempt, what the agent is told, and the conversation turn that runs for it.
+  attempt integer not null default 0,
+  attempt_input jsonb,
+  attempt_at timestamptz,
+  turn_at timestamptz,
+  current_turn text,
+  attempt_turns text[] not null default '{}',
+  -- The conversation turn in which end_conversation was called.
+  ended_by_turn text,
+  -- By dure.job_clock.
+  queued_ms bigint not null,
+  progress_ms bigint not null,
+  created_at timestamptz not null default clock_timestamp(),
+  updated_at timestamptz not null default clock_timestamp(),
+  started_at timestamptz,
+  finished_at timestamptz,
+  -- A job never claims an end that it did not have.
+  constraint jobs_outcome check (case status
+    when 'COMPLETED' then outcome in ('max_turns', 'explicit_skip', 'conclusion', 'repetition', 'empty_reply', 'minimal_content') and turns_done > 0
+    when 'FAILED' then outcome in ('no_reply', 'blocked', 'turn_timeout', 'agent_error', 'agent_removed', 'budget') and last_error is not null
+    when 'CANCELLED' then outcome = 'cancelled'
+    when 'ABANDONED' then outcome in ('stale', 'resume_limit')
+    else outcome is null end)
+) with (fillfactor = 70);
+create unique index jobs_seq on dure.jobs (tenant, seq desc);
+create unique index jobs_ask on dure.jobs (tenant, ask_key) where ask_key is not null;
+create index jobs_pending on dure.jobs (target, seq) where status = 'PENDING';
+create index jobs_running on dure.jobs (holder) where status = 'RUNNING';
+create index jobs_permits on dure.jobs (target) where has_permit;
+create index jobs_status on dure.jobs (tenant, status, seq desc);
+create index jobs_target on dure.jobs (tenant, target, seq desc);
+create index jobs_requester on dure.jobs (tenant, requester, seq desc);
+create index jobs_parent on dure.jobs (parent_id) where parent_id is not null;
+create index jobs_root on dure.jobs (root_id);
+create index jobs_work on dure.jobs (root_work, seq desc);
+create index jobs_finished on dure.jobs (finished_at) where finished_at is not null;
+create index jobs_held_notice on dure.jobs (wait_until) where announced = 'held';
+
+create table dure.job_turns (
+  job_id text not null references dure.jobs (id) on delete cascade,
+  number integer not null,
+  speaker text not null,
+  text text not null,
+  tokens_in bigint not null default 0,
+  tokens_out bigint not null default 0,
+  cost_micro_usd bigint,
+  turn_id text,
+  attempts integer not null default 1,
+  started_at timestamptz not null,
+  finished_at timestamptz not null default clock_timestamp(),
+  primary key (job_id, number)
+);
+
+-- What persons said into an exchange; turn_number is the exchange turn that was told it.
+create table dure.job_words (
+  id bigint generated always as identity primary key,
+  job_id text not null references dure.jobs (id) on delete cascade,
+  author text not null,
+  text text not null,
+  turn_number integer,
+  at timestamptz not null default clock_timestamp()
+);
+create index job_words_job on dure.job_words (job_id, id);
+
+create index escalations_open_session on dure.escalations (session_id) where status = 'open';
+create index escalations_job_retry on dure.escalations (id) where type = 'job_abandoned' and status = 'answered' and used_at is null;
+
+-- The table of statuses. Recovery alone takes a job back, and then from its holder.
+create function dure.check_job_status() returns trigger language plpgsql as $$
+begin
+  if not (case old.status
+    when 'PENDING' then new.status in ('RUNNING', 'CANCELLED', 'ABANDONED')
+    when 'RUNNING' then new.status in ('COMPLETED', 'FAILED', 'CANCELLED', 'ABANDONED')
+      or (new.status = 'PENDING' and new.holder is null and new.epoch > old.epoch and new.resumes > old.resumes)
+    else false end)
+  then
+    raise exception using errcode = 'DU410', message = 'a job that is ' || old.status || ' cannot become ' || new.status;
+  end if;
+  return new;
+end $$;
+create trigger jobs_status before update of status on dure.jobs for each row when (new.status is distinct from old.status) execute function dure.check_job_status();
+
+create function dure.job_event(j dure.jobs, p_type text, p_data jsonb) returns void language sql as $$
+  select dure.emit(jsonb_build_array(jsonb_build_object('type', p_type, 'role', 'delegation', 'session', j.origin_session, 'agent', j.target, 'job', j.id,
+    'data', jsonb_build_object('requester', j.requester, 'target', j.target, 'status', j.status, 'turnsDone', j.turns_done, 'maxTurns', j.max_turns,
+      'conversationId', j.conversation_id, 'parentJobId', j.parent_id) || p_data)))
+$$;
+
+-- The notice for the place where it was asked, once per job.
+create function dure.announce_job(j dure.jobs) returns void language sql as $$
+  select dure.enqueue(jsonb_build_array(jsonb_build_object('topic', 'job.announce', 'ordering', j.origin_session, 'key', 'job:' || j.id || ':announce',
+    'payload', jsonb_build_object('jobId', j.id, 'tenant', j.tenant, 'session', j.origin_session, 'turn', j.origin_turn, 'requester', j.requester, 'target', j.target,
+      'status', j.status, 'outcome', j.outcome, 'message', j.message, 'topic', j.topic, 'error', j.last_error,
+      'reply', (select t.text from dure.job_turns t where t.job_id = j.id and t.speaker = j.target and t.text <> '' order by t.number desc limit 1)))))
+$$;
+
+-- Makes a job. Refusals are raised, so they change nothing: DU422 key reused, DU404 parent unknown, DU409 parent over, DU413 too deep, DU429 too many.
+create function dure.ask_job(p jsonb) returns jsonb language plpgsql as $$
+declare
+  v_id text := p->>'id';
+  v_parent text := p->>'parent';
+  v_root text := p->>'id';
+  v_work text := coalesce(p->>'origin_session', p->>'id');
+  v_depth integer := 0;
+  v_now bigint := (select running_ms from dure.job_clock);
+  v_conversation text := p->>'conversation';
+  known dure.jobs;
+  parent dure.jobs;
+  j dure.jobs;
+begin
+  if p->>'key' is not null then
+    select * into known from dure.jobs where tenant = p->>'tenant' and ask_key = p->>'key';
+    if found then
+      if known.body_hash <> p->>'body_hash' then raise exception using errcode = 'DU422', message = 'key reused'; end if;
+      -- A caller that asks again waits again.
+      update dure.jobs set wait_until = greatest(wait_until, clock_timestamp() + (p->>'wait_ms')::double precision * interval '1 millisecond')
+      where id = known.id and finished_at is null and (p->>'wait_ms')::double precision > 0;
+      return jsonb_build_object('outcome', 'repeated', 'id', known.id);
+    end if;
+  end if;
+  if v_parent is not null then
+    select root_id into v_root from dure.jobs where id = v_parent and tenant = p->>'tenant';
+    if not found then raise exception using errcode = 'DU404', message = 'no such parent'; end if;
+    perform 1 from dure.jobs where id = v_root for no key update;
+    select * into parent from dure.jobs where id = v_parent for no key update;
+    if parent.status not in ('PENDING', 'RUNNING') then raise exception using errcode = 'DU409', message = 'the parent is over'; end if;
+    v_depth := parent.depth + 1;
+    v_work := parent.root_work;
+    if v_depth > (p->>'max_depth')::integer then raise exception using errcode = 'DU413', message = 'too deep'; end if;
+    if (select count(*) from dure.jobs where root_id = v_root) >= (p->>'max_tree')::integer then
+      raise exception using errcode = 'DU429', message = 'too many jobs for one root';
+    end if;
+    if least(parent.requester, parent.target) = least(p->>'requester', p->>'target') and greatest(parent.requester, parent.target) = greatest(p->>'requester', p->>'target') then
+      v_conversation := coalesce(v_conversation, parent.conversation_id);
+    end if;
+  end if;
+  v_conversation := coalesce(v_conversation, (
+    select c.conversation_id from dure.jobs c
+    where c.root_work = v_work and c.tenant = p->>'tenant' and coalesce(c.topic, '') = coalesce(p->>'topic', '')
+      and least(c.requester, c.target) = least(p->>'requester', p->>'target') and greatest(c.requester, c.target) = greatest(p->>'requester', p->>'target')
+    order by c.seq desc limit 1), p->>'new_conversation');
+  insert into dure.jobs (id, tenant, requester, target, message, payload, topic, intent, conversation_id, parent_id, root_id, root_work, depth, retry_of, max_turns,
+    ask_key, body_hash, origin_session, origin_turn, wait_until, queued_ms, progress_ms)
+  values (v_id, p->>'tenant', p->>'requester', p->>'target', p->>'message', nullif(p->'payload', 'null'), p->>'topic', p->>'intent', v_conversation, v_parent, v_root, v_work, v_depth,
+    p->>'retry_of', (p->>'max_turns')::integer, p->>'key', p->>'body_hash', p->>'origin_session', p->>'origin_turn',
+    clock_timestamp() + (p->>'wait_ms')::double precision * interval '1 millisecond', v_now, v_now)
+  on conflict do nothing
+  returning * into j;
+  if not found then
+    -- Asked twice at once, or the answer to this very statement was lost.
+    select * into known from dure.jobs where id = v_id or (tenant = p->>'tenant' and ask_key = p->>'key') order by id = v_id desc limit 1;
+    if known.id <> v_id and known.body_hash <> p->>'body_hash' then raise exception using errcode = 'DU422', message = 'key reused'; end if;
+    return jsonb_build_object('outcome', case when known.id = v_id then 'accepted' else 'repeated' end, 'id', known.id);
+  end if;
+  -- A job that takes up another one begins behind its finished turns; they are paid for there.
+  if j.retry_of is not null then
+    insert into dure.job_turns (job_id, number, speaker, text, turn_id, attempts, started_at, finished_at)
+    select j.id, t.number, t.speaker, t.text, t.turn_id, 0, t.started_at, t.finished_at from dure.job_turns t where t.job_id = j.retry_of;
+    update dure.jobs set turns_done = (select count(*) from dure.job_turns where job_id = j.id) where id = j.id returning * into j;
+  end if;
+  perform dure.job_event(j, 'job.accepted', jsonb_build_object('message', j.message, 'intent', j.intent, 'depth', j.depth, 'topic', j.topic));
+  return jsonb_build_object('outcome', 'accepted', 'id', j.id);
+end $$;
+
+-- The end of a job, with everything that follows from it. The caller has locked the row.
+create function dure.end_job(p_job text, p_status text, p_outcome text, p_error jsonb, p_quiet boolean, p_by text) returns void language plpgsql as $$
+declare
+  j dure.jobs;
+begin
+  update dure.jobs set status = p_status, outcome = p_outcome, last_error = coalesce(p_error, last_error), holder = null, has_permit = false, waiting = null,
+    updated_at = clock_timestamp(), finished_at = clock_timestamp(),
+    announced = case when p_quiet or origin_session is null then 'none' when wait_until > clock_timestamp() then 'held' else 'told' end
+  where id = p_job returning * into j;
+  if j.announced = 'told' then perform dure.announce_job(j); end if;
+  -- The conversation turn that still runs for it is stopped; one that stands parked goes to whoever ends it.
+  update dure.turns set stop = coalesce(stop, jsonb_build_object('by', coalesce(p_by, 'job'))), holder = case when holder = 'parked' then null else holder end
+  where status = 'running' and session_id = j.attempt_input->>'session';
+  perform dure.job_event(j, 'job.' || lower(p_status), jsonb_build_object('outcome', p_outcome, 'error', p_error, 'by', p_by));
+  if p_status = 'ABANDONED' then
+    perform dure.raise_escalations(jsonb_build_array(jsonb_build_object('id', 'escalation_' || upper(left(replace(gen_random_uuid()::text, '-', ''), 26)), 'tenant', j.tenant,
+      'type', 'job_abandoned', 'severity', 'warning', 'session', null, 'turn', null, 'service', null, 'subject', 'job/' || j.id,
+      'question', 'The job ' || j.id || ' (' || j.requester || ' asks ' || j.target || ') was given up after turn ' || j.turns_done || ': ' || coalesce(p_error->>'message', p_outcome) || ' Try it again?',
+      'context', jsonb_build_object('jobId', j.id, 'outcome', p_outcome, 'requester', j.requester, 'target', j.target, 'message', left(j.message, 500), 'turnsDone', j.turns_done),
+      'options', '[{"value": "retry", "label": "Try again"}, {"value": "leave", "label": "Leave it"}]'::jsonb)));
+    perform dure.emit(jsonb_build_array(jsonb_build_object('type', 'escalation.raised', 'role', 'system', 'job', j.id,
+      'data', jsonb_build_object('kind', 'job_abandoned', 'severity', 'warning', 'jobId', j.id))));
+  end if;
+end $$;
+
+-- Gives permits, and with them jobs, to a living process: what a person has answered, what waits in line, and its own jobs that it does not know.
+-- Also ends what was not permitted in time. Gives {taken: [{id, quarantined}], lost: [ids that are no longer its]}.
+create function dure.take_jobs(p jsonb) returns jsonb language plpgsql as $$
+declare
+  v_holder text := p->>'holder';
+  v_room integer := (p->>'room')::integer;
+  v_known text[] := array(select jsonb_array_elements_text(p->'known'));
+  v_agents text[] := array(select jsonb_array_elements_text(p->'agents'));
+  v_alone boolean := (p->>'running')::integer = 0;
+  v_now bigint := (select running_ms from dure.job_clock);
+  v_taken jsonb := '[]';
+  v_lost jsonb;
+  v_target text;
+  v_free integer;
+  v_line text[];
+  j dure.jobs;
+begin
+  -- Who waits, as it was before this transaction got its number: readers of events order by that number, so a job that is accepted
+  -- only now must not be started in front of its own acceptance.
+  v_line := array(
+    select c.id || ':' || c.epoch from (select distinct target from dure.jobs where status = 'PENDING') t
+    cross join lateral (select id, epoch from dure.jobs where status = 'PENDING' and target = t.target order by seq limit (p->>'permits')::integer + 50) c);
+  -- Whoever ends this process waits for us, or we see it.
+  perform 1 from dure.processes where id = v_holder and ended_at is null for key share;
+  if not found then return jsonb_build_object('taken', '[]'::jsonb, 'lost', to_jsonb(v_known)); end if;
+  select coalesce(jsonb_agg(k), '[]') into v_lost from unnest(v_known) k
+  where not exists (select 1 from dure.jobs where id = k and status = 'RUNNING' and holder = v_holder);
+
+  for j in select * from dure.jobs where status = 'PENDING' and started_at is null and queued_ms < v_now - (p->>'permit_wait_ms')::bigint order by seq limit 100 for update skip locked loop
+    update dure.jobs set status = 'RUNNING' where id = j.id;
+    perform dure.end_job(j.id, 'FAILED', 'blocked', jsonb_build_object('code', 'JOB_BLOCKED',
+      'message', j.target || ' was busy with other exchanges for ' || ((p->>'permit_wait_ms')::bigint / 1000) || ' s.'), false, null);
+  end loop;
+
+  for j in update dure.jobs set epoch = epoch + 1, held_at = clock_timestamp() where id in (
+      select id from dure.jobs where status = 'RUNNING' and holder = v_holder and not (id = any(v_known)) and held_at < clock_timestamp() - interval '2 seconds' limit greatest(v_room, 0) for update skip locked)
+    returning * loop
+    v_taken := v_taken || jsonb_build_object('id', j.id, 'quarantined', j.resume_count >= 2);
+  end loop;
+
+  for j in update dure.jobs set epoch = epoch + 1, held_at = clock_timestamp(), holder = v_holder, has_permit = true, waiting = null, updated_at = clock_timestamp() where id in (
+      select w.id from dure.jobs w where w.status = 'RUNNING' and w.waiting = 'person' and w.holder is null
+        and not exists (select 1 from dure.escalations e where e.session_id = w.attempt_input->>'session' and e.status = 'open' and (e.expires_at is null or e.expires_at > clock_timestamp()))
+      order by w.seq limit greatest(v_room - jsonb_array_length(v_taken), 0) for update skip locked)
+    returning * loop
+    perform dure.unpark_turns(j);
+    v_taken := v_taken || jsonb_build_object('id', j.id, 'quarantined', j.resume_count >= 2);
+  end loop;
+
+  -- One that was resumed twice without progress runs alone; when it has waited long for that, nobody begins anything before it.
+  if not v_alone and exists (select 1 from dure.jobs where status = 'PENDING' and resume_count >= 2 and held_at < clock_timestamp() - interval '60 seconds') then
+    v_room := 0;
+  end if;
+  for v_target in select distinct target from dure.jobs where status = 'PENDING' order by 1 loop
+    exit when jsonb_array_length(v_taken) >= v_room;
+    continue when not pg_try_advisory_xact_lock(hashtextextended('dure:job-permits:' || v_target, 0));
+    v_free := (p->>'permits')::integer - (select count(*) from dure.jobs where target = v_target and has_permit);
+    for j in select * from dure.jobs where status = 'PENDING' and target = v_target and id || ':' || epoch = any(v_line)
+        and (resume_count < 2 or (v_alone and jsonb_array_length(v_taken) = 0))
+        -- Agents that this process does not know may be known to a newer one; when nobody comes, the truth is told.
+        and ((target = any(v_agents) and requester = any(v_agents)) or queued_ms < v_now - (p->>'unknown_agent_ms')::bigint)
+      order by seq limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked
+    loop
+      continue when j.resume_count >= 2 and jsonb_array_length(v_taken) > 0;
+      update dure.jobs set status = 'RUNNING', epoch = epoch + 1, holder = v_holder, held_at = clock_timestamp(), has_permit = true,
+        started_at = coalesce(started_at, clock_timestamp()), updated_at = clock_timestamp(), progress_ms = v_now
+      where id = j.id returning * into j;
+      perform dure.unpark_turns(j);
+      perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));
+      v_taken := v_taken || jsonb_build_object('id', j.id, 'quarantined', j.resume_count >= 2);
+      if j.resume_count >= 2 then return jsonb_build_object('taken', v_taken, 'lost', v_lost); end if;
+    end loop;
+  end loop;
+  return jsonb_build_object('taken', v_taken, 'lost', v_lost);
+end $$;
+
+-- Hands the conversation turn of a job to the process that holds the job, so that it runs there and nowhere else. Its engine finds it at the next look.
+create function dure.unpark_turns(j dure.jobs) returns void language sql as $$
+  update dure.turns set holder = j.holder, held_at = clock_timestamp() - interval '1 hour'
+  where status = 'running' and holder = 'parked' and session_id = j.attempt_input->>'session'
+$$;
+
+-- The turns of a dead process that belong to jobs: taken from it like any other, but nobody runs them before their job runs again.
+-- To be called before dure.release_turns. A job that another process holds keeps its turn with that one.
+create function dure.park_job_turns(p_holder text) returns integer language plpgsql as $$
+declare
+  v_count integer;
+begin
+  update dure.turns t set epoch = t.epoch + 1, held_at = clock_timestamp() - interval '1 hour',
+    holder = case when o.status in ('PENDING', 'RUNNING') then case when o.holder is distinct from p_holder and o.holder is not null then o.holder else 'parked' end end,
+    stop = case when o.status in ('PENDING', 'RUNNING') then t.stop else coalesce(t.stop, jsonb_build_object('by', 'job')) end
+  from dure.turns u left join dure.jobs o on o.id = split_part(u.session_id, ':', 2)
+  where u.id = t.id and t.status = 'running' and t.holder = p_holder and t.session_id like 'job:%';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- The jobs of a dead process: back in line, or given up. p_counts is false for one that stopped in good order. Safe to repeat.
+create function dure.release_jobs(p_holder text, p_counts boolean, p_resumes_most integer, p_stale_ms bigint) returns jsonb language plpgsql as $$
+declare
+  v_now bigint := (select running_ms from dure.job_clock);
+  v_resumed integer := 0;
+  v_abandoned integer := 0;
+  j dure.jobs;
+begin
+  perform dure.park_job_turns(p_holder);
+  for j in select * from dure.jobs where status = 'RUNNING' and holder = p_holder order by depth, id for update loop
+    if p_counts and j.resume_count >= p_resumes_most then
+      perform dure.end_job(j.id, 'ABANDONED', 'resume_limit', jsonb_build_object('code', 'JOB_RESUME_LIMIT',
+        'message', 'It was resumed ' || j.resume_count || ' times in turn ' || (j.turns_done + 1) || ' without finishing it.'), false, null);
+      v_abandoned := v_abandoned + 1;
+    elsif v_now - j.progress_ms > p_stale_ms then
+      perform dure.end_job(j.id, 'ABANDONED', 'stale', jsonb_build_object('code', 'JOB_STALE',
+        'message', 'It made no progress for ' || (p_stale_ms / 60000) || ' minutes of running time.'), false, null);
+      v_abandoned := v_abandoned + 1;
+    else
+      update dure.jobs set status = 'PENDING', holder = null, epoch = epoch + 1, has_permit = false, held_at = clock_timestamp(), updated_at = clock_timestamp(),
+        resume_count = resume_count + p_counts::integer, resumes = resumes + 1
+      where id = j.id returning * into j;
+      perform dure.job_event(j, 'job.resuming', jsonb_build_object('turn', j.turns_done + 1, 'resumeCount', j.resume_count));
+      v_resumed := v_resumed + 1;
+    end if;
+  end loop;
+  return jsonb_build_object('resumed', v_resumed, 'abandoned', v_abandoned);
+end $$;
+
+-- Gives up what has made no progress for too long although its holder lives. Returns how many.
+create function dure.abandon_stale_jobs(p_stale_ms bigint) returns integer language plpgsql as $$
+declare
+  v_now bigint := (select running_ms from dure.job_clock);
+  v_count integer := 0;
+  j dure.jobs;
+begin
+  for j in select * from dure.jobs where status = 'RUNNING' and waiting is null and progress_ms < v_now - p_stale_ms order by depth, id limit 100 for update skip locked loop
+    update dure.jobs set epoch = epoch + 1 where id = j.id;
+    perform dure.end_job(j.id, 'ABANDONED', 'stale', jsonb_build_object('code', 'JOB_STALE',
+      'message', 'It made no progress for ' || (p_stale_ms / 60000) || ' minutes of running time.'), false, null);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end $$;
+
+-- Begins an attempt of the next exchange turn. False when the job is no longer ours. A repeated call changes nothing.
+create function dure.begin_job_turn(p_job text, p_epoch integer, p_attempt integer, p_input jsonb, p_words bigint[]) returns boolean language plpgsql as $$
+declare
+  j dure.jobs;
+begin
+  select * into j from dure.jobs where id = p_job and epoch = p_epoch and status = 'RUNNING' for no key update;
+  if not found then return false; end if;
+  if j.attempt >= p_attempt then return true; end if;
+  update dure.jobs set attempt = p_attempt, attempt_input = p_input, attempt_at = clock_timestamp(), turn_at = coalesce(turn_at, clock_timestamp()),
+    current_turn = null, ended_by_turn = null, updated_at = clock_timestamp()
+  where id = p_job;
+  update dure.job_words set turn_number = j.turns_done + 1 where job_id = p_job and id = any(p_words) and turn_number is null;
+  return true;
+end $$;
+
+-- Notes the conversation turn that runs for the exchange turn. False when the job is no longer ours.
+create function dure.note_job_turn(p_job text, p_epoch integer, p_turn text) returns boolean language plpgsql as $$
+begin
+  update dure.jobs set current_turn = p_turn, attempt_turns = case when p_turn = any(attempt_turns) then attempt_turns else attempt_turns || p_turn end
+  where id = p_job and epoch = p_epoch and status = 'RUNNING';
+  return found;
+end $$;
+
+-- Records a finished exchange turn, or the end of the job, or both: 'continues', 'over', or 'fenced' (another one has the job, or it was cancelled).
+-- A person's words that nobody was told yet keep a job from its natural end. A repeated call says what the first one did.
+create function dure.settle_job(p jsonb) returns text language plpgsql as $$
+declare
+  v_turn jsonb := p->'turn';
+  v_end jsonb := p->'end';
+  j dure.jobs;
+  u record;
+begin
+  select * into j from dure.jobs where id = p->>'job' and epoch = (p->>'epoch')::integer for update;
+  if not found then return 'fenced'; end if;
+  if v_turn is not null and j.turns_done >= (v_turn->>'number')::integer then
+    return case when j.status = 'RUNNING' then 'continues' else 'over' end;
+  end if;
+  if j.status <> 'RUNNING' then return case when v_turn is null and j.status = v_end->>'status' then 'over' else 'fenced' end; end if;
+  if v_turn is not null then
+    select coalesce(sum(tokens_in), 0) as tokens_in, coalesce(sum(tokens_out), 0) as tokens_out, sum(cost_micro_usd) as cost into u
+    from dure.model_calls where turn_id = any(j.attempt_turns);
+    insert into dure.job_turns (job_id, number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id, attempts, started_at)
+    values (j.id, (v_turn->>'number')::integer, v_turn->>'speaker', v_turn->>'text', u.tokens_in, u.tokens_out, u.cost, j.current_turn, greatest(j.attempt, 1), coalesce(j.turn_at, clock_timestamp()));
+    update dure.jobs set turns_done = (v_turn->>'number')::integer, resume_count = 0, attempt = 0, turn_at = null, current_turn = null, attempt_turns = '{}', ended_by_turn = null,
+      progress_ms = (select running_ms from dure.job_clock), updated_at = clock_timestamp()
+    where id = j.id returning * into j;
+    perform dure.job_event(j, 'job.turn', jsonb_build_object('number', j.turns_done, 'speaker', v_turn->>'speaker', 'text', v_turn->>'text',
+      'tokensIn', u.tokens_in, 'tokensOut', u.tokens_out, 'costMicroUsd', u.cost));
+  end if;
+  if v_end is null then return 'continues'; end if;
+  if v_end->>'status' = 'COMPLETED' and exists (select 1 from dure.job_words where job_id = j.id and turn_number is null) then
+    update dure.jobs set max_turns = greatest(max_turns, turns_done + 1) where id = j.id;
+    return 'continues';
+  end if;
+  perform dure.end_job(j.id, v_end->>'status', v_end->>'outcome', v_end->'error', coalesce((v_end->>'quiet')::boolean, false), null);
+  return 'over';
+end $$;
+
+-- The turn waits for a person: the permit is free for others, nobody holds the job. False when it is no longer ours.
+create function dure.wait_job(p_job text, p_epoch integer) returns boolean language plpgsql as $$
+declare
+  j dure.jobs;
+begin
+  update dure.jobs set waiting = 'person', has_permit = false, holder = null, updated_at = clock_timestamp()
+  where id = p_job and epoch = p_epoch and status = 'RUNNING' returning * into j;
+  if not found then return false; end if;
+  perform dure.job_event(j, 'job.waiting', jsonb_build_object('for', 'person', 'turn', j.turns_done + 1));
+  return true;
+end $$;
+
+-- Cancels a job and everything that it asked for, ancestors first. Null: no such job of this tenant. Gives its status before, and how many were cancelled.
+create function dure.cancel_job(p_job text, p_tenant text, p_by text) returns jsonb language plpgsql as $$
+declare
+  v_before text;
+  v_count integer := 0;
+  v_round text[] := array[p_job];
+  j dure.jobs;
+begin
+  select status into v_before from dure.jobs where id = p_job and tenant = p_tenant for update;
+  if not found then return null; end if;
+  if v_before not in ('PENDING', 'RUNNING') then return jsonb_build_object('before', v_before, 'cancelled', 0); end if;
+  while cardinality(v_round) > 0 loop
+    for j in select * from dure.jobs where id = any(v_round) and status in ('PENDING', 'RUNNING') order by id for update loop
+      update dure.jobs set epoch = epoch + 1 where id = j.id;
+      perform dure.end_job(j.id, 'CANCELLED', 'cancelled', null, false, p_by);
+      v_count := v_count + 1;
+    end loop;
+    v_round := array(select id from dure.jobs where parent_id = any(v_round));
+  end loop;
+  return jsonb_build_object('before', v_before, 'cancelled', v_count);
+end $$;
+
+-- Words of a person for the next exchange turn. Null: no such job; else its status before.
+create function dure.speak_into_job(p_job text, p_tenant text, p_author text, p_text text) returns text language plpgsql as $$
+declare
+  j dure.jobs;
+begin
+  select * into j from dure.jobs where id = p_job and tenant = p_tenant for no key update;
+  if not found then return null; end if;
+  if j.status in ('PENDING', 'RUNNING') then
+    insert into dure.job_words (job_id, author, text) values (p_job, p_author, p_text);
+    perform dure.job_event(j, 'job.spoken', jsonb_build_object('by', p_author, 'text', p_text));
+  end if;
+  return j.status;
+end $$;
+
+-- The caller got the answer itself; the notice is not needed any more.
+create function dure.job_answered(p_job text) returns void language sql as $$
+  update dure.jobs set announced = 'answered' where id = p_job and announced = 'held'
+$$;
+
+-- What goes on beside the exchanges: running time, notices for callers that did not come back, conversation turns of jobs that are over.
+create function dure.tend_jobs(p_step_most double precision) returns jsonb language plpgsql as $$
+declare
+  v_notices integer := 0;
+  v_open integer;
+  j dure.jobs;
+begin
+  v_open := (select count(*) from dure.jobs where status = 'PENDING') + (select count(*) from dure.jobs where status = 'RUNNING');
+  if v_open > 0 then
+    update dure.job_clock set running_ms = running_ms + least(greatest(extract(epoch from clock_timestamp() - ticked_at) * 1000, 0), p_step_most), ticked_at = clock_timestamp()
+    where abs(extract(epoch from clock_timestamp() - ticked_at)) >= 0.5;
+  end if;
+  for j in update dure.jobs set announced = 'told' where id in (
+      select id from dure.jobs where announced = 'held' and wait_until < clock_timestamp() - interval '5 seconds' limit 100 for update skip locked)
+    returning * loop
+    perform dure.announce_job(j);
+    v_notices := v_notices + 1;
+  end loop;
+  -- Accepted when their job was ending; nobody waits for them.
+  update dure.turns t set stop = jsonb_build_object('by', 'job'), holder = case when t.holder = 'parked' then null else t.holder end
+  from dure.jobs o where t.status = 'running' and t.stop is null and t.session_id like 'job:%' and o.id = split_part(t.session_id, ':', 2) and o.status not in ('PENDING', 'RUNNING');
+  return jsonb_build_object('open', v_open, 'notices', v_notices);
+end $$;
+
+-- Removes finished jobs older than p_keep_ms, with their sessions: at most p_limit. Returns how many.
+create function dure.purge_jobs(p_keep_ms double precision, p_limit integer) returns integer language plpgsql as $$
+declare
+  v_jobs text[];
+  v_sessions text[];
+begin
+  v_jobs := array(select id from dure.jobs where finished_at < clock_timestamp() - p_keep_ms * interval '1 millisecond' order by finished_at limit p_limit for update skip locked);
+  if cardinality(v_jobs) = 0 then return 0; end if;
+  v_sessions := array(select distinct t.session_id from dure.job_turns jt join dure.turns t on t.id = jt.turn_id where jt.job_id = any(v_jobs) and jt.attempts > 0
+    union select attempt_input->>'session' from dure.jobs where id = any(v_jobs) and attempt_input is not null);
+  v_sessions := array(select id from dure.sessions where id = any(v_sessions) and id like 'job:%' and running_turn is null);
+  delete from dure.turn_events where turn_id in (select id from dure.turns where session_id = any(v_sessions));
+  delete from dure.turns where session_id = any(v_sessions);
+  delete from dure.messages where session_id = any(v_sessions);
+  delete from dure.completed where session_id = any(v_sessions);
+  delete from dure.effects where session_id = any(v_sessions) and status in ('done', 'failed');
+  delete from dure.sessions where id = any(v_sessions);
+  delete from dure.jobs where id = any(v_jobs);
+  return cardinality(v_jobs);
+end $$;
+`;

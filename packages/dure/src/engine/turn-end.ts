@@ -1,0 +1,93 @@
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import type { NewPlatformEvent } from "../kernel/platform-events.ts";
+import type { Done, HookRecord, TraceAgent, TurnError } from "../kernel/turn-events.ts";
+import type { ClaimedTurn, FinishedTurn } from "../durable/turns.ts";
+import type { LeafService } from "./combine.ts";
+import { remember, type Memory } from "./memory.ts";
+import type { DonePayload } from "./service.ts";
+import { buttonsFor } from "./texts.ts";
+
+/** A flow that has ended, for the list of finished ones. */
+export interface CompletedFlow {
+  readonly service: string;
+  readonly flow: string;
+  readonly stage: string;
+  readonly data: unknown;
+}
+
+/** The hook type under which `afterTurn` is delivered. */
+export const AFTER_TURN = "@after-turn";
+
+/** What a person is told at the end, from what the handler has returned. */
+export function doneOf(
+  payload: DonePayload,
+  turn: { id: string; locale: string; state: JsonObject; hooks: readonly HookRecord[]; agents: readonly TraceAgent[]; elapsedMs: number },
+): Done {
+  const nextAction = payload.nextAction ?? "ASK";
+  const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale);
+  const uiHint = { ...payload.uiHint, ...(buttons && { buttons }) };
+  return {
+    message: payload.message,
+    nextAction,
+    ...(Object.keys(uiHint).length > 0 && { uiHint }),
+    stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? turn.state,
+    hooks: turn.hooks,
+    trace: { turnId: turn.id, totalElapsedMs: Math.round(turn.elapsedMs), agents: turn.agents },
+    ...(payload.error && { error: payload.error }),
+    ...(payload.slotsCard !== undefined && { slotsCard: payload.slotsCard }),
+    ...(payload.receipt !== undefined && { receipt: payload.receipt }),
+    ...(payload.receipts && { receipts: payload.receipts }),
+  };
+}
+
+/** A flow that reached its end: an entry of the finished flows; the stored state starts anew, `DONE` shows what was executed. */
+export function terminalFlow(leaf: LeafService | undefined, flow: string, state: JsonObject | undefined): CompletedFlow | undefined {
+  const stage = state?.["stage"];
+  if (leaf?.kind !== "service" || typeof stage !== "string" || !leaf.state?.stages?.terminal.includes(stage)) return undefined;
+  return { service: leaf.name, flow, stage, data: state };
+}
+
+/** One row per hook, in order, and one for `afterTurn`. */
+export function hookRows(held: ClaimedTurn, leaf: LeafService | undefined, hooks: readonly HookRecord[], message: string): FinishedTurn["outbox"] {
+  if (leaf?.kind !== "service") return [];
+  const after = leaf.afterTurn ? [{ type: AFTER_TURN, data: { message } }] : [];
+  return [...hooks, ...after].map((hook, index) => ({
+    topic: "hook",
+    ordering: held.session,
+    key: `${held.turn}.${index}`,
+    payload: { service: leaf.name, type: hook.type, data: hook.data, session: held.session, turn: held.turn },
+  }));
+}
+
+export function doneEvent(held: ClaimedTurn, service: string, done: Done): NewPlatformEvent {
+  return {
+    type: "turn.done",
+    role: "conversation",
+    session: held.session,
+    turn: held.turn,
+    service,
+    data: { author: held.author, message: done.message, nextAction: done.nextAction, ...(done.error && { error: done.error.code }), elapsedMs: done.trace.totalElapsedMs },
+  };
+}
+
+/** The memory of a stopped turn: the person's message and the text shown so far, marked as interrupted. */
+export function rememberInterrupted(memory: Memory, message: string, shown: string): Memory {
+  const after = remember(memory, message, shown);
+  const last = after.rawHistory.at(-1)!;
+  return { ...after, rawHistory: [...after.rawHistory.slice(0, -1), { ...last, interrupted: true as const }] };
+}
+
+/** What of an error stands in `DONE`: of a stranger's only that there was one, unless in dev mode. */
+export function turnErrorOf(error: unknown, { devMode }: { devMode: boolean }): TurnError {
+  return {
+    code: codeOf(error) ?? "INTERNAL",
+    message: error instanceof DureError || devMode ? messageOf(error) : "The turn failed.",
+    ...(devMode && { details: detailsOf(error) }),
+  };
+}
+
+function detailsOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  return { name: error.name, stack: error.stack?.split("\n").slice(0, 8), ...(error instanceof DureError && error.details ? { facts: error.details } : {}) };
+}

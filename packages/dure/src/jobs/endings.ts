@@ -1,0 +1,96 @@
+import { concludes, isBlank } from "../engine/conclusion.ts";
+import { FAILURES } from "../models/failures.ts";
+import { OUTCOMES, type CompletedOutcome, type EndStatus, type FailedOutcome, type JobError, type JobOutcome } from "./job.ts";
+
+/** An agent that writes this leaves the exchange. Source: docs/spec/jobs §3. */
+const REPLY_SKIP = "REPLY_SKIP";
+/** In the last words of an exchange: the place of origin is told nothing. Source: docs/spec/jobs §3. */
+const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
+/** Shorter replies that ask nothing end an exchange, in code points. Source: docs/spec/jobs §3. */
+const CHARACTERS_LEAST = 20;
+/** Retries of a turn that failed for a reason that passes. Source: docs/spec/jobs §3. */
+const RETRIES_MOST = 3;
+/** First and longest pause before a retry, in milliseconds: `min(60 s, 2 s·2ⁿ)`. Source: docs/spec/jobs §3. */
+const BACKOFF = { first: 2_000, longest: 60_000 } as const;
+
+/** How an exchange ends; COMPLETED is said of nothing else than what the agents themselves brought to an end. */
+export interface ExchangeEnd {
+  readonly status: EndStatus;
+  readonly outcome: JobOutcome;
+  readonly error?: JobError;
+  /** The place of origin is not told. */
+  readonly quiet?: boolean;
+}
+
+export function endOf(outcome: CompletedOutcome, options?: { quiet?: boolean }): ExchangeEnd;
+export function endOf(outcome: FailedOutcome, options: { error: JobError }): ExchangeEnd;
+export function endOf(outcome: JobOutcome, { error, quiet }: { error?: JobError; quiet?: boolean } = {}): ExchangeEnd {
+  return { status: OUTCOMES[outcome], outcome, ...(error && { error }), ...(quiet && { quiet }) };
+}
+
+/** What an agent said, without the marks that are meant for the exchange. */
+export interface Reply {
+  readonly text: string;
+  readonly leaves: boolean;
+  readonly quiet: boolean;
+}
+
+/** A mark counts as the whole text or as its last line, never in the middle of a sentence. Pure. */
+export function readReply(said: string): Reply {
+  const marks = new Set<string>();
+  let text = said.trim();
+  for (;;) {
+    const mark = [REPLY_SKIP, ANNOUNCE_SKIP].find((word) => text === word || new RegExp(`\\n\\s*${word}$`).test(text));
+    if (!mark) return { text, leaves: marks.has(REPLY_SKIP), quiet: marks.has(ANNOUNCE_SKIP) };
+    marks.add(mark);
+    text = text.slice(0, -mark.length).trimEnd();
+  }
+}
+
+/** Whether a finished exchange turn is the last one, and why. Pure; the first rule that applies wins. Source: docs/spec/jobs §3.5. */
+export function decideEnd(facts: {
+  readonly reply: Reply;
+  /** `end_conversation` was called. */
+  readonly endAsked: boolean;
+  readonly number: number;
+  readonly maxTurns: number;
+  /** The same speaker's last text, and what this one answers. */
+  readonly previousOwn: string | undefined;
+  readonly previousOther: string | undefined;
+}): CompletedOutcome | undefined {
+  const { reply, number, maxTurns } = facts;
+  if (facts.endAsked || reply.leaves) return "explicit_skip";
+  if (isBlank(reply.text)) return "empty_reply";
+  if (number >= maxTurns) return "max_turns";
+  const conclusion = concludes(facts.previousOwn, facts.previousOther, reply.text, { minCharacters: CHARACTERS_LEAST });
+  return conclusion === "acknowledgement" ? "conclusion" : conclusion;
+}
+
+/** What follows from a conversation turn that brought an error instead of an answer. */
+export type FailureStep =
+  | { readonly next: "retry"; readonly waitMs: number }
+  /** A person is asked; the answer starts a turn that goes on. */
+  | { readonly next: "wait" }
+  /** The model gave nothing: an empty reply. */
+  | { readonly next: "empty" }
+  | { readonly next: "fail"; readonly outcome: FailedOutcome };
+
+/** Pure; the first rule that applies wins. @param attempt of this exchange turn, 1 for the first. @param random in [0, 1). */
+export function decideFailure(code: string, attempt: number, random: number): FailureStep {
+  if (WAITS_FOR_A_PERSON.has(code)) return { next: "wait" };
+  if (code === FAILURES.empty.code) return { next: "empty" };
+  if (code === "BUDGET_EXCEEDED") return { next: "fail", outcome: "budget" };
+  if (AGENT_GONE.has(code)) return { next: "fail", outcome: "agent_removed" };
+  if (PASSING.has(code) && attempt <= RETRIES_MOST) return { next: "retry", waitMs: backoffMs(attempt, random) };
+  return { next: "fail", outcome: "agent_error" };
+}
+
+/** Before retry `n` (from 1), with up to a fifth of jitter. Pure. */
+export function backoffMs(n: number, random: number): number {
+  return Math.round(Math.min(BACKOFF.longest, BACKOFF.first * 2 ** (n - 1)) * (0.8 + 0.2 * random));
+}
+
+const WAITS_FOR_A_PERSON: ReadonlySet<string> = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN"]);
+const AGENT_GONE: ReadonlySet<string> = new Set(["SERVICE_UNKNOWN", "AGENT_UNKNOWN"]);
+/** Model failures that the same call may survive (401, 403, a context that is too long and a refusal are none), and a turn that a newer release could not go on with. */
+const PASSING: ReadonlySet<string> = new Set(["TURN_DIVERGED_UNDONE", ...Object.values(FAILURES).flatMap((row) => (row.retryable ? [row.code] : []))]);

@@ -1,0 +1,216 @@
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { Done } from "../kernel/turn-events.ts";
+import type { Caller, Conversations } from "../engine/api.ts";
+import type { ExchangeEnd } from "./endings.ts";
+import type { Attempt, ExchangeAgent, ExchangeDesk, Spoken } from "./exchange.ts";
+import { sessionOf, type JobError, type JobWords } from "./job.ts";
+import type { JobLimits } from "./limits.ts";
+import type { AttemptInput, HeldJob, JobStore } from "./store.ts";
+
+/** Who is in the team, as far as exchanges have to know. */
+export interface AgentDirectory {
+  find(id: string): ExchangeAgent | undefined;
+  all(): readonly ExchangeAgent[];
+}
+
+/** Thrown where a write was refused: another process has the job, or somebody cancelled it. */
+export class JobFencedError extends DureError {
+  constructor(job: string) {
+    super("JOB_FENCED", `The job ${job} is no longer this process's.`, { class: "conflict", hint: "Nothing was written." });
+  }
+}
+
+/** A conversation turn that was stopped because it is late may take this long to end, milliseconds. Source: our choice. */
+const STOP_PATIENCE_MS = 10_000;
+const ACCEPT_FIRST_WAIT_MS = 50;
+const ACCEPT_MOST_WAIT_MS = 1_000;
+
+/** The desk of an exchange that is held by this process: rows of `dure.jobs` and turns of the engine. */
+export class JobDesk implements ExchangeDesk {
+  readonly #held: HeldJob;
+  readonly #options: JobDeskOptions;
+  readonly #caller: Caller;
+  #input: AttemptInput | null;
+  #attempt: number;
+  #number: number;
+  /** When the attempt was begun in another life: perhaps its turn was accepted and never noted. By the database's clock. */
+  #begunBefore: number | null;
+  #turn: string | null;
+
+  constructor(options: JobDeskOptions) {
+    const { held } = options;
+    this.#options = options;
+    this.#held = held;
+    this.#caller = { tenant: held.job.tenant, name: "jobs" };
+    this.#input = held.input;
+    this.#attempt = held.attempt;
+    this.#number = held.job.turnsDone + 1;
+    this.#begunBefore = held.attempt > 0 ? held.attemptAt : null;
+    this.#turn = held.currentTurn;
+  }
+
+  agent(id: string): ExchangeAgent | undefined {
+    return this.#options.agents.find(id);
+  }
+
+  words(turn: number): Promise<readonly JobWords[]> {
+    return this.#options.store.words(this.#id, turn);
+  }
+
+  async overBudget(): Promise<JobError | undefined> {
+    const { treeTokens, treeMicroUsd } = this.#options.limits;
+    if (treeTokens === undefined && treeMicroUsd === undefined) return undefined;
+    const spent = await this.#options.store.spent(this.#held.job.rootId);
+    const say = (what: string): JobError => ({ code: "JOB_BUDGET", message: `The work of ${this.#held.job.rootId} may use ${what}, and has used it.` });
+    if (treeTokens !== undefined && spent.tokens >= treeTokens) return say(`${treeTokens} tokens`);
+    if (treeMicroUsd !== undefined && spent.microUsd >= treeMicroUsd) return say(`${treeMicroUsd / 1_000_000} USD`);
+    return undefined;
+  }
+
+  async begin({ number, attempt, speaker, message, background, words }: Attempt): Promise<boolean> {
+    const input = { session: sessionOf(this.#id, speaker.id), service: speaker.service, message, background };
+    const isOurs = await this.#options.store.begin(this.#id, this.#held.epoch, attempt, input, words);
+    this.#input = input;
+    this.#attempt = attempt;
+    this.#number = number;
+    this.#begunBefore = null;
+    this.#turn = null;
+    return isOurs;
+  }
+
+  async speak(_number: number, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<Spoken> {
+    const { clock } = this.#options;
+    const late = new AbortController();
+    const cancel = clock.after(timeoutMs, () => late.abort(new DOMException("The turn is late.", "TimeoutError")));
+    const either = AbortSignal.any([signal, late.signal]);
+    try {
+      return await this.#speak(either);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!late.signal.aborted) throw error;
+      return await this.#stopLate(signal);
+    } finally {
+      cancel();
+    }
+  }
+
+  async settle(settled: { turn?: { number: number; speaker: string; text: string }; end?: ExchangeEnd | undefined }): Promise<"continues" | "over" | "fenced"> {
+    const answer = await this.#options.store.settle(this.#id, this.#held.epoch, settled);
+    if (settled.turn && answer !== "fenced") this.#options.onProgress();
+    return answer;
+  }
+
+  async rest(): Promise<void> {
+    await this.#options.store.wait(this.#id, this.#held.epoch);
+  }
+
+  get #id(): string {
+    return this.#held.job.jobId;
+  }
+
+  async #speak(signal: AbortSignal): Promise<Spoken> {
+    const { store } = this.#options;
+    const { session } = this.#input!;
+    if (this.#turn === null) {
+      const accepted = await this.#accept(signal);
+      if (typeof accepted !== "string") return { kind: "failed", error: accepted };
+      this.#turn = accepted;
+      await this.#note(accepted);
+    }
+    for (;;) {
+      const turn = this.#turn;
+      const done = await this.#doneOf(turn, signal);
+      if (done.error?.code !== "APPROVAL_PENDING" && done.error?.code !== "EFFECT_UNKNOWN") return this.#spoken(turn, done);
+      // A person is asked; their answer starts a turn of its own, and that one goes on.
+      const next = await store.turnBehind(session, turn);
+      if (next === undefined) {
+        if (await store.isAsking(session)) return { kind: "failed", error: done.error };
+        const late = await store.turnBehind(session, turn); // answered between the two questions
+        if (late === undefined) return { kind: "failed", error: { code: "ANSWER_MISSING", message: `Nobody answered: ${done.error.message}` } };
+        this.#turn = late;
+      } else this.#turn = next;
+      await this.#note(this.#turn);
+    }
+  }
+
+  async #spoken(turn: string, done: Done): Promise<Spoken> {
+    if (done.error) {
+      // A newer release took the turn up in its middle. It may be led anew as long as it has done nothing to the outside.
+      const isUndone = done.error.code === "TURN_DIVERGED" && !(await this.#options.store.hadEffects(turn));
+      return { kind: "failed", error: { code: isUndone ? "TURN_DIVERGED_UNDONE" : done.error.code, message: done.error.message } };
+    }
+    return { kind: "said", text: done.message, endAsked: await this.#options.store.wasEnded(this.#id, turn) };
+  }
+
+  /** The turn's id, or why there will be none. */
+  async #accept(signal: AbortSignal): Promise<string | JobError> {
+    const { conversations, store, clock } = this.#options;
+    const { session, service, message, background } = this.#input!;
+    if (this.#begunBefore !== null) {
+      const known = await store.acceptedTurn(session, this.#begunBefore);
+      if (known !== undefined) return known;
+    }
+    const key = `job:${this.#id}:turn:${this.#number}${this.#attempt > 1 ? `:${this.#attempt}` : ""}`;
+    for (let wait = ACCEPT_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, ACCEPT_MOST_WAIT_MS)) {
+      signal.throwIfAborted();
+      try {
+        return (await conversations.accept({ session, service, message, background }, { caller: this.#caller, path: "job", key })).turnId;
+      } catch (error) {
+        const code = codeOf(error) ?? "INTERNAL";
+        const isInTheWay = error instanceof DureError && (error.class === "unavailable" || error.class === "limit");
+        if (!isInTheWay) return { code, message: messageOf(error) };
+        await clock.sleep(wait, { signal });
+      }
+    }
+  }
+
+  /** Cancelled or taken away meanwhile: the turn that was just accepted is nobody's. */
+  async #note(turn: string): Promise<void> {
+    if (await this.#options.store.note(this.#id, this.#held.epoch, turn)) return;
+    await this.#stop(turn);
+    throw new JobFencedError(this.#id);
+  }
+
+  async #stopLate(signal: AbortSignal): Promise<Spoken> {
+    const { clock } = this.#options;
+    if (this.#turn === null) return { kind: "late" };
+    const turn = this.#turn;
+    await this.#stop(turn);
+    const patience = new AbortController();
+    const cancel = clock.after(STOP_PATIENCE_MS, () => patience.abort(new DOMException("The turn does not end.", "TimeoutError")));
+    try {
+      const done = await this.#doneOf(turn, AbortSignal.any([signal, patience.signal]));
+      // It may have been quicker than the stop.
+      return done.error?.code === "TURN_STOPPED" ? { kind: "late" } : await this.#spoken(turn, done);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!patience.signal.aborted) throw error;
+      return { kind: "late" };
+    } finally {
+      cancel();
+    }
+  }
+
+  async #stop(turn: string): Promise<void> {
+    await this.#options.conversations.stopTurn(turn, { caller: this.#caller }).catch((error: unknown) => {
+      if (codeOf(error) !== "TURN_FINISHED" && codeOf(error) !== "TURN_UNKNOWN") throw error;
+    });
+  }
+
+  async #doneOf(turn: string, signal: AbortSignal): Promise<Done> {
+    for await (const { event } of this.#options.conversations.read(turn, { caller: this.#caller, signal })) if (event.type === "DONE") return event.data;
+    throw new DureError("TURN_ENDLESS", `The stream of ${turn} ended without DONE.`);
+  }
+}
+
+export interface JobDeskOptions {
+  readonly held: HeldJob;
+  readonly store: JobStore;
+  readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
+  readonly agents: AgentDirectory;
+  readonly clock: Clock;
+  readonly limits: JobLimits;
+  /** An exchange turn was recorded. */
+  readonly onProgress: () => void;
+}

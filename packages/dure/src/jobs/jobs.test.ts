@@ -1,0 +1,546 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { systemClock } from "../kernel/clock.ts";
+import { codeOf } from "../kernel/errors.ts";
+import { testDatabase } from "../durable/test-database.ts";
+import { tool, type AnyTool } from "../engine/tool.ts";
+import { ANNOUNCE_TOPIC, type JobAnnouncement } from "./announcement.ts";
+import { askAgentTool } from "./ask-agent-tool.ts";
+import { sessionOf } from "./job.ts";
+import type { AskRequest, AskResult } from "./jobs.ts";
+import { hanging, saying, startTestTeam, talkative, type TestAgent } from "./test-jobs.ts";
+
+test("a question is answered in one turn, and the caller gets the answer", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("The build takes eleven minutes on the new machine.") } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+
+  expect(answer).toEqual({ status: "ok", reply: "The build takes eleven minutes on the new machine.", jobId: expect.stringMatching(/^job_/) });
+  const job = await team.jobs.get(answer.jobId!);
+  expect(job).toMatchObject({ status: "COMPLETED", outcome: "max_turns", intent: "question", maxTurns: 1, turnsDone: 1, resumeCount: 0, depth: 0, rootId: answer.jobId, lastError: null });
+  expect(job.turns).toMatchObject([{ number: 1, speaker: "eden", text: "The build takes eleven minutes on the new machine.", attempts: 1 }]);
+  expect(job.turns[0]!.tokensOut).toBeGreaterThan(0);
+  expect(job.startedAt! >= job.createdAt && job.finishedAt! >= job.startedAt!).toBe(true);
+});
+
+test("a collaboration goes back and forth, each agent in a session of its own, until its maximum", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module", maxTurns: 6 });
+
+  const job = await team.jobs.get(answer.jobId!);
+  expect(job).toMatchObject({ status: "COMPLETED", outcome: "max_turns", turnsDone: 6 });
+  expect(job.turns.map(({ speaker }) => speaker)).toEqual(["eden", "ruda", "eden", "ruda", "eden", "ruda"]);
+  expect([team.asked["eden"]!.length, team.asked["ruda"]!.length]).toEqual([3, 3]);
+  const sessions = await team.database.query<{ id: string }>({ text: "select id from dure.sessions order by id" });
+  expect(sessions.map(({ id }) => id)).toEqual([`job:${job.jobId}:eden`, `job:${job.jobId}:ruda`]);
+  expect(answer).toMatchObject({ status: "ok", reply: job.turns[4]!.text });
+});
+
+test("waitSec 0 returns at once, and a caller that waited too short finds the result later", async () => {
+  await using db = await testDatabase();
+  const slow = async (): Promise<string> => {
+    await systemClock.sleep(400);
+    return "Here is the answer to your question.";
+  };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: slow } });
+
+  const accepted = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "What now?", waitSec: 0 });
+  const timeout = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "What now?", waitSec: 0.05 });
+
+  expect([accepted.status, timeout.status]).toEqual(["accepted", "timeout"]);
+  for (const { jobId } of [accepted, timeout]) await expect.poll(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+});
+
+// --- endings
+
+test.each([
+  ["max_turns", { ruda: talkative, eden: talkative }, "COMPLETED", 4],
+  ["explicit_skip", { ruda: saying("REPLY_SKIP"), eden: talkative }, "COMPLETED", 2],
+  ["empty_reply", { ruda: talkative, eden: saying("") }, "COMPLETED", 1],
+  ["repetition", { ruda: talkative, eden: saying("the very same words again and again, every time") }, "COMPLETED", 3],
+  ["conclusion", { ruda: saying("You're welcome."), eden: saying("Thank you very much!") }, "COMPLETED", 2],
+  ["minimal_content", { ruda: saying("Fine then."), eden: talkative }, "COMPLETED", 2],
+  ["agent_error", { ruda: talkative, eden: () => ({ error: { status: 401 } }) }, "FAILED", 0],
+  ["no_reply", { ruda: talkative, eden: hanging }, "FAILED", 0],
+  ["turn_timeout", { ruda: hanging, eden: talkative }, "FAILED", 1],
+] as const)("an exchange ends with %s, and in that status", async (outcome, agents, status, turns) => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents, jobs: { limits: { firstReplyMs: 400, turnMs: 400 } } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module", maxTurns: 4 });
+
+  const job = await team.jobs.get(answer.jobId!);
+  expect(job).toMatchObject({ outcome, status, turnsDone: turns });
+  expect(job.turns).toHaveLength(turns);
+  expect(answer.status).toBe(status === "COMPLETED" ? "ok" : "error");
+  expect(job.lastError === null).toBe(status === "COMPLETED");
+  const running = await team.database.query({ text: "select id from dure.turns where status <> 'done'" });
+  expect(running).toEqual([]); // no call goes on behind the end
+});
+
+test("the tool end_conversation ends the exchange with the turn in which it was called, and is seen in exchanges only", async () => {
+  await using db = await testDatabase();
+  const leaving: TestAgent = (request) => {
+    if (request.messages.some((message) => message.role === "tool")) return "We are done; the module is split in two.";
+    return request.tools?.some(({ name }) => name === "end_conversation") ? { toolCalls: [{ name: "end_conversation" }] } : "I have no such tool.";
+  };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: leaving } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module" });
+  const done = await team.engine.turn({ session: "s1", service: "eden", message: "hello" }).done;
+
+  expect(answer).toMatchObject({ status: "ok", reply: "We are done; the module is split in two." });
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ outcome: "explicit_skip", turnsDone: 1 });
+  expect(done.message).toBe("I have no such tool.");
+});
+
+test("a job whose agent is not in the team any more fails as agent_removed", async () => {
+  await using db = await testDatabase();
+  const agents = { ruda: talkative, eden: talkative };
+  let jobId: string;
+  {
+    await using team = await startTestTeam({ url: db.url, agents, jobs: { limits: { permits: 0, permitWaitMs: 600_000 } } });
+    jobId = (await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Review it, please.", waitSec: 0 })).jobId!;
+  }
+  await using team = await startTestTeam({ url: db.url, agents, known: ["ruda"], jobs: { limits: { unknownAgentMs: 500 } } });
+
+  await expect.poll(async () => (await team.jobs.get(jobId)).status, { timeout: 10_000 }).toBe("FAILED");
+  expect(await team.jobs.get(jobId)).toMatchObject({ outcome: "agent_removed", lastError: { code: "AGENT_REMOVED" } });
+});
+
+test("the work of one root may not use more than its budget", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, jobs: { limits: { treeTokens: 20 } } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module", maxTurns: 6 });
+
+  expect(answer).toMatchObject({ status: "error", code: "JOB_BUDGET" });
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ status: "FAILED", outcome: "budget", turnsDone: 1 });
+});
+
+test("an error that passes is tried again in the same exchange turn, with pauses; the turn counts its attempts", async () => {
+  await using db = await testDatabase();
+  let calls = 0;
+  const shaky: TestAgent = () => (++calls <= 2 ? { error: { status: 503 } } : "The build takes eleven minutes.");
+  const waits: number[] = [];
+  const clock = { ...systemClock, sleep: (ms: number, options?: { signal?: AbortSignal | undefined }) => (ms >= 1_000 ? waits.push(ms) : 0, systemClock.sleep(Math.min(ms, 20), options)) };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: shaky }, jobs: { clock } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+
+  expect(answer).toMatchObject({ status: "ok" });
+  expect((await team.jobs.get(answer.jobId!)).turns).toMatchObject([{ attempts: 3 }]);
+  expect(waits).toEqual([1_600, 3_200]);
+  expect(calls).toBe(3);
+});
+
+// --- asking
+
+test("wrong requests are refused with a code, and there is no job", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative }, jobs: { allow: ["ruda -> *"], limits: { messageBytes: 100 } } });
+  await team.engine.turn({ session: "theirs", service: "eden", message: "hello" }, { caller: { tenant: "other", name: "x" } }).done;
+  const good = { requester: "ruda", agent: "eden", message: "How long?" };
+  const codeFor = async (request: Partial<AskRequest>): Promise<string | undefined> => team.jobs.ask({ ...good, ...request }).then((result) => `made a job: ${result.status}`, codeOf);
+
+  expect({
+    unknown: await codeFor({ agent: "nobody" }),
+    unknownRequester: await codeFor({ requester: "nobody" }),
+    none: await codeFor({ agent: undefined }),
+    self: await codeFor({ agent: "ruda" }),
+    forbidden: await codeFor({ requester: "eden", agent: "seum" }),
+    empty: await codeFor({ message: " \n" }),
+    unstorable: await codeFor({ message: "a\u0000b" }),
+    long: await codeFor({ message: "x".repeat(101) }),
+    payload: await codeFor({ payload: { kind: "question" } }),
+    foreignSession: await codeFor({ agent: undefined, session: "theirs" }),
+    unknownSession: await codeFor({ agent: undefined, session: "nowhere" }),
+    waitTooLong: await codeFor({ waitSec: 301 }),
+    waitNegative: await codeFor({ waitSec: -1 }),
+    waitNoNumber: await codeFor({ waitSec: Number.NaN }),
+    turnsNegative: await codeFor({ maxTurns: -1 }),
+    turnsBroken: await codeFor({ maxTurns: 1.5 }),
+    turnsMany: await codeFor({ maxTurns: 51 }),
+    topic: await codeFor({ topic: "" }),
+    conversation: await codeFor({ conversationId: "x".repeat(101) }),
+    parent: await codeFor({ origin: { session: "job:job_01ARZ3NDEKTSV4RRFFQ69G5FAV:ruda" } }),
+  }).toEqual({
+    unknown: "AGENT_UNKNOWN",
+    unknownRequester: "AGENT_UNKNOWN",
+    none: "AGENT_UNKNOWN",
+    self: "JOB_SELF",
+    forbidden: "JOB_NOT_ALLOWED",
+    empty: "MESSAGE_INVALID",
+    unstorable: "MESSAGE_INVALID",
+    long: "MESSAGE_TOO_LONG",
+    payload: "PAYLOAD_INVALID",
+    foreignSession: "SESSION_UNKNOWN",
+    unknownSession: "SESSION_UNKNOWN",
+    waitTooLong: "WAIT_INVALID",
+    waitNegative: "WAIT_INVALID",
+    waitNoNumber: "WAIT_INVALID",
+    turnsNegative: "TURNS_INVALID",
+    turnsBroken: "TURNS_INVALID",
+    turnsMany: "TURNS_INVALID",
+    topic: "REQUEST_INVALID",
+    conversation: "REQUEST_INVALID",
+    parent: "JOB_UNKNOWN",
+  });
+  expect((await team.jobs.list()).items).toEqual([]);
+});
+
+test("the same key gives the same job, another request under it is refused", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative } });
+  const request = { requester: "ruda", agent: "eden", message: "How long does it take?", key: "k1" };
+
+  const answers = await Promise.all(Array.from({ length: 8 }, () => team.jobs.ask(request)));
+  const other = await team.jobs.ask({ ...request, message: "Another question?" }).catch(codeOf);
+  const others = await team.jobs.ask({ ...request, requester: "seum" });
+
+  expect(new Set(answers.map(({ jobId }) => jobId)).size).toBe(1);
+  expect(other).toBe("IDEMPOTENCY_KEY_REUSED");
+  expect(others.jobId).not.toBe(answers[0]!.jobId);
+  expect((await team.jobs.list()).items).toHaveLength(2);
+});
+
+test("a session stands for the agent that answers in it", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  await team.engine.turn({ session: "s1", service: "eden", message: "hello" }).done;
+
+  const answer = await team.jobs.ask({ requester: "ruda", session: "s1", message: "How long does it take?" });
+
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ target: "eden", status: "COMPLETED" });
+});
+
+test("a conversation is given, or that of the same pair, work and topic, or new", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative } });
+  const conversationOf = async (request: Partial<AskRequest>): Promise<string> => {
+    const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0, origin: { session: "work-1" }, ...request });
+    return (await team.jobs.get(jobId!)).conversationId;
+  };
+
+  const first = await conversationOf({});
+
+  expect(await conversationOf({})).toBe(first);
+  expect(await conversationOf({ requester: "eden", agent: "ruda" })).toBe(first);
+  expect(await conversationOf({ conversationId: "given" })).toBe("given");
+  for (const another of [{ topic: "login" }, { agent: "seum" }, { origin: { session: "work-2" } }, { origin: undefined }]) expect(await conversationOf(another)).not.toBe(first);
+  expect(await conversationOf({ topic: "login" })).toBe(await conversationOf({ topic: "login" }));
+});
+
+test("a notice is read once, and nobody waits for its answer", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "[FYI] the build is green" });
+
+  expect(answer.status).toBe("accepted");
+  await expect.poll(async () => (await team.jobs.get(answer.jobId!)).status).toBe("COMPLETED");
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ intent: "notification", maxTurns: 0, turnsDone: 1, outcome: "max_turns" });
+  expect(team.asked["ruda"]).toBeUndefined();
+});
+
+// --- the tool, and what descends
+
+test("an agent asks another one with ask_agent; its exchange is a child when it is asked in an exchange", async () => {
+  await using db = await testDatabase();
+  const asking: TestAgent = (request) => {
+    const result = request.messages.findLast((message) => message.role === "tool");
+    if (result) return `I was told: ${JSON.stringify((result as { result: unknown }).result)}`;
+    return { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "Which port is it?" } }] };
+  };
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: asking, eden: asking, seum: saying("It is port 4600, as always.") },
+    tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
+  });
+
+  const done = await team.engine.turn({ session: "s1", service: "ruda", message: "Ask seum." }).done;
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?" });
+
+  expect(done.message).toContain("It is port 4600, as always.");
+  expect(answer).toMatchObject({ status: "ok", reply: expect.stringContaining("It is port 4600") });
+  const { items } = await team.jobs.list();
+  expect(items.map(({ requester, target, depth, parentJobId, rootId, origin }) => ({ requester, target, depth, parentJobId, rootId, session: origin?.session }))).toEqual([
+    { requester: "eden", target: "seum", depth: 1, parentJobId: answer.jobId, rootId: answer.jobId, session: `job:${answer.jobId}:eden` },
+    { requester: "ruda", target: "eden", depth: 0, parentJobId: null, rootId: answer.jobId, session: undefined },
+    { requester: "ruda", target: "seum", depth: 0, parentJobId: null, rootId: items[2]!.jobId, session: "s1" },
+  ]);
+});
+
+test("what an agent asks wrongly is told to it as a result, with code and hint", async () => {
+  await using db = await testDatabase();
+  const results: unknown[] = [];
+  const asks = [{ agent: "nobody", message: "x" }, { agent: "eden", message: "x" }, { agent: "seum", message: "x", payload: { kind: "answer" } }];
+  const asking: TestAgent = (request) => {
+    const answered = request.messages.filter((message) => message.role === "tool");
+    if (answered.length > 0) return (results.push(...answered.map((message) => (message as { result: unknown }).result)), "Understood; I shall not do that again.");
+    return { toolCalls: asks.map((args) => ({ name: "ask_agent", args })) };
+  };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: asking, eden: talkative, seum: talkative }, jobs: { allow: ["ruda -> seum"] }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+
+  await team.engine.turn({ session: "s1", service: "ruda", message: "Ask around." }).done;
+
+  expect(results).toEqual([
+    { status: "error", code: "AGENT_UNKNOWN", hint: expect.stringContaining("nobody") },
+    { status: "forbidden", code: "JOB_NOT_ALLOWED", hint: expect.stringContaining("eden") },
+    { status: "error", code: "PAYLOAD_INVALID", hint: expect.stringContaining("answer") },
+  ]);
+  expect((await team.jobs.list()).items).toEqual([]);
+});
+
+test("requests are at most five deep, and the jobs of one root are counted together", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: hanging, eden: hanging }, jobs: { limits: { permits: 100, tree: 8 } } });
+  const ask = (parent?: string): Promise<string | undefined> =>
+    team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0, ...(parent && { origin: { session: sessionOf(parent, "ruda") } }) }).then((result) => result.jobId, codeOf);
+
+  const chain = [await ask()];
+  for (let depth = 1; depth <= 5; depth++) chain.push(await ask(chain.at(-1)!));
+
+  expect(await ask(chain.at(-1)!)).toBe("JOB_TOO_DEEP");
+  expect((await team.jobs.get(chain.at(-1)!)).depth).toBe(5);
+  expect([await ask(chain[0]), await ask(chain[1])].every((id) => id!.startsWith("job_"))).toBe(true);
+  expect(await ask(chain[2])).toBe("JOB_TREE_FULL");
+  await team.jobs.cancel(chain[0]!);
+  expect(await ask(chain[3])).toBe("JOB_OVER");
+});
+
+// --- steering
+
+test("a cancelled job takes its three-deep tree with it, cuts the running calls, and stays cancelled", async () => {
+  await using db = await testDatabase();
+  const cut: string[] = [];
+  const waiting = (name: string): TestAgent => (_request, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => (cut.push(name), reject(signal.reason as Error)), { once: true }));
+  const asking = (agent: string): TestAgent => () => ({ toolCalls: [{ name: "ask_agent", args: { agent, message: "How long does it take?", waitSec: 300 } }] });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: asking("seum"), seum: asking("dami"), dami: waiting("dami") },
+    tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
+  });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  await expect.poll(() => team.asked["dami"]?.length, { timeout: 10_000 }).toBe(1);
+
+  const startedAt = performance.now();
+  const cancelled = await team.jobs.cancel(jobId!, { by: "mina" });
+  await expect.poll(() => cut).toEqual(["dami"]);
+  const took = performance.now() - startedAt;
+
+  expect(cancelled).toMatchObject({ status: "CANCELLED", outcome: "cancelled" });
+  expect(took).toBeLessThan(1_000);
+  expect((await team.jobs.list()).items.map(({ status, depth }) => [status, depth])).toEqual([["CANCELLED", 2], ["CANCELLED", 1], ["CANCELLED", 0]]);
+  await expect.poll(async () => team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
+  expect(await team.jobs.cancel(jobId!)).toMatchObject({ status: "CANCELLED" });
+  await expect.poll(() => team.jobs.running).toBe(0);
+});
+
+test("what has ended can neither be cancelled nor spoken into; unknown and foreign jobs are unknown", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", tenant: "t1" });
+  const id = jobId!;
+
+  expect(await team.jobs.cancel(id, { tenant: "t1" }).catch(codeOf)).toBe("JOB_TRANSITION");
+  expect(await team.jobs.speak(id, "Stop!", { tenant: "t1", by: "mina" }).catch(codeOf)).toBe("JOB_OVER");
+  expect(await team.jobs.retry(id, { tenant: "t1" }).catch(codeOf)).toBe("JOB_NOT_RETRYABLE");
+  const { jobs } = team;
+  for (const work of [() => jobs.get(id), () => jobs.cancel(id), () => jobs.retry(id), () => jobs.speak(id, "x", { by: "mina" }), () => jobs.get("job_none"), () => jobs.stream(id).next()]) {
+    expect(await (work() as Promise<unknown>).catch(codeOf)).toBe("JOB_UNKNOWN");
+  }
+  expect((await team.jobs.list()).items).toEqual([]);
+  expect((await team.jobs.list({ tenant: "t1" })).items).toHaveLength(1);
+});
+
+test("a person's words reach the next turn, before what the other agent said, and put off a natural end", async () => {
+  await using db = await testDatabase();
+  const gate = Promise.withResolvers<void>();
+  const slow: TestAgent = async (request, context) => {
+    await gate.promise;
+    return talkative(request, context);
+  };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: slow } });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does it take?", waitSec: 0 });
+  await expect.poll(() => team.asked["eden"]?.length).toBe(1);
+
+  await team.jobs.speak(jobId!, "Measure it on the old machine.", { by: "mina" });
+  gate.resolve();
+
+  await expect.poll(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  const job = await team.jobs.get(jobId!);
+  expect(job).toMatchObject({ turnsDone: 2, maxTurns: 2, words: [{ author: "mina", text: "Measure it on the old machine.", turn: 2 }] });
+  const told = JSON.stringify(team.asked["ruda"]![0]!.messages.at(-1));
+  expect(told).toMatch(/A person, mina.*before everything else.*Measure it on the old machine.*eden says/s);
+});
+
+test("a job that failed is tried again as another one, behind its finished turns, and once however often it is asked", async () => {
+  await using db = await testDatabase();
+  let broken = true;
+  const shaky: TestAgent = (request, context) => (broken ? { error: { status: 403 } } : talkative(request, context));
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: shaky, eden: talkative } });
+  const failed = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: it", maxTurns: 4 });
+  expect(failed).toMatchObject({ status: "error" });
+  broken = false;
+
+  const [again, twice] = await Promise.all([team.jobs.retry(failed.jobId!), team.jobs.retry(failed.jobId!)]);
+
+  expect(twice.jobId).toBe(again.jobId);
+  await expect.poll(async () => (await team.jobs.get(again.jobId)).status).toBe("COMPLETED");
+  const job = await team.jobs.get(again.jobId);
+  expect(job).toMatchObject({ retryOf: failed.jobId, turnsDone: 4, outcome: "max_turns" });
+  expect(job.turns[0]).toMatchObject({ text: (await team.jobs.get(failed.jobId!)).turns[0]!.text, tokensOut: 0 });
+  expect(team.asked["eden"]).toHaveLength(2);
+  expect(await team.jobs.get(failed.jobId!)).toMatchObject({ status: "FAILED" });
+});
+
+// --- waiting for a person
+
+test("an exchange waits for a person without a permit, and goes on with the answer", async () => {
+  await using db = await testDatabase();
+  const done: string[] = [];
+  const deploy = tool({ description: "Deploys.", inputSchema: z.object({ to: z.string() }), effect: "once", approval: true, execute: async ({ to }) => (done.push(to), { deployed: to }), probe: async () => "not_happened" });
+  const deploying: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "It is deployed to the new machine now." : { toolCalls: [{ name: "deploy", args: { to: "prod" } }] });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: deploying },
+    tools: (_jobs, agent): Readonly<Record<string, AnyTool>> => (agent === "eden" ? { deploy } : {}),
+    jobs: { limits: { permits: 1, firstReplyMs: 5_000 } },
+  });
+  const first = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How about deploying it?", waitSec: 0 });
+  await expect.poll(async () => (await team.jobs.get(first.jobId!)).waiting).toBe("person");
+  expect(team.jobs.running).toBe(0);
+
+  // Its permit is free for another one, which comes to the same question.
+  const second = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How about deploying that?", waitSec: 0 });
+  await expect.poll(async () => (await team.jobs.get(second.jobId!)).waiting).toBe("person");
+  const [question] = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(first.jobId!, "eden") });
+  await team.inbox.answer(question!.id, "approve", { tenant: "", name: "mina" });
+
+  await expect.poll(async () => (await team.jobs.get(first.jobId!)).status, { timeout: 5_000 }).toBe("COMPLETED");
+  expect((await team.jobs.get(first.jobId!)).turns).toMatchObject([{ text: "It is deployed to the new machine now." }]);
+  expect(done).toEqual(["prod"]);
+  expect(await team.jobs.get(second.jobId!)).toMatchObject({ status: "RUNNING", waiting: "person" });
+});
+
+// --- permits
+
+test("of fifty requests to one agent never more than three run, in the order in which they came", async () => {
+  await using db = await testDatabase();
+  let [now, most] = [0, 0];
+  const counting: TestAgent = async () => {
+    most = Math.max(most, ++now);
+    await systemClock.sleep(20);
+    now -= 1;
+    return "It takes eleven minutes on this machine.";
+  };
+  const agents = { ruda: talkative, eden: counting };
+  await using one = await startTestTeam({ url: db.url, agents });
+  await using two = await startTestTeam({ url: db.url, agents });
+
+  const asked = await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 ? one : two).jobs.ask({ requester: "ruda", agent: "eden", message: `What is number ${n}?`, waitSec: 25 })));
+
+  expect(asked.filter(({ status }) => status === "ok")).toHaveLength(50);
+  expect(most).toBe(3);
+  const started = await one.database.query<{ seq: number }>({ text: "select seq from dure.jobs order by started_at" });
+  expect(started.map(({ seq }) => seq)).toEqual(Array.from({ length: 50 }, (_, n) => n + 1));
+  expect(await one.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([]);
+});
+
+test("who gets no permit in time is blocked; one that runs already waits for it without limit", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging }, jobs: { limits: { permits: 1, permitWaitMs: 1_500 } } });
+  const running = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+
+  const blocked = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And how long?", waitSec: 20 });
+
+  expect(blocked).toMatchObject({ status: "error", code: "JOB_BLOCKED" });
+  expect(await team.jobs.get(blocked.jobId!)).toMatchObject({ status: "FAILED", outcome: "blocked", startedAt: null, turnsDone: 0 });
+  expect(await team.jobs.get(running.jobId!)).toMatchObject({ status: "RUNNING" });
+});
+
+// --- telling
+
+test("the place of origin is told the result once, unless the caller has got it or the agents want no notice", async () => {
+  await using db = await testDatabase();
+  const told: JobAnnouncement[] = [];
+  const quiet: TestAgent = () => "It is settled between us.\nANNOUNCE_SKIP";
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here."), seum: quiet, dami: () => ({ error: { status: 401 } }) } });
+  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload as unknown as JobAnnouncement) });
+  const ask = (agent: string, waitSec: number): Promise<AskResult> => team.jobs.ask({ requester: "ruda", agent, message: "How long?", waitSec, origin: { session: "s1", turn: "turn_1" } });
+
+  const answered = await ask("eden", 10);
+  const skipped = await ask("seum", 0);
+  const later = await ask("eden", 0);
+  const failed = await ask("dami", 0);
+  const nowhere = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+
+  await expect.poll(() => told.length, { timeout: 5_000 }).toBe(2);
+  for (const { jobId } of [answered, skipped, nowhere]) await expect.poll(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  expect(told.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1))).toMatchObject([
+    { jobId: later.jobId, session: "s1", turn: "turn_1", status: "COMPLETED", reply: "It takes eleven minutes here.", error: null },
+    { jobId: failed.jobId, status: "FAILED", outcome: "agent_error", reply: null, error: { code: "MODEL_UNAUTHORIZED" } },
+  ]);
+  const announced = await team.database.query<{ announced: string }>({ text: "select announced from dure.jobs order by seq" });
+  expect(announced.map((row) => row.announced)).toEqual(["answered", "none", "told", "told", "none"]);
+});
+
+test("a caller that went away without its answer is told", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: async () => (await systemClock.sleep(300), "It takes eleven minutes here.") } });
+  const gone = new AbortController();
+  const waiting = team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 300, origin: { session: "s1" } }, { signal: gone.signal });
+  const left = waiting.catch((error: Error) => error.message);
+  await expect.poll(async () => (await team.jobs.list()).items.length).toBe(1);
+  gone.abort(new Error("gone"));
+  expect(await left).toBe("gone");
+  await expect.poll(async () => (await team.jobs.list()).items.map(({ status }) => status)).toEqual(["COMPLETED"]);
+
+  await team.database.query({ text: "update dure.jobs set wait_until = clock_timestamp() - interval '1 minute'" });
+
+  await expect.poll(async () => team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" }), { timeout: 5_000 }).toHaveLength(1);
+});
+
+test("a stream shows how the job stands, then each turn once, then its end; and all of it again behind a position", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  const before = await team.events.now();
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: it", maxTurns: 4, waitSec: 0 });
+
+  const read = async (after?: string): Promise<string[]> => {
+    const seen: string[] = [];
+    for await (const frame of team.jobs.stream(jobId!, { ...(after !== undefined && { after }), signal: AbortSignal.timeout(20_000) })) {
+      if (frame.kind === "job") seen.push(...frame.job.turns.map(({ number }) => `turn ${number}`));
+      if (frame.kind === "event") seen.push(frame.event.type === "job.turn" ? `turn ${String(frame.event.data["number"])}` : frame.event.type);
+    }
+    return seen;
+  };
+  const live = await read();
+  const again = await read(before);
+
+  expect(live.filter((line) => line.startsWith("turn"))).toEqual(["turn 1", "turn 2", "turn 3", "turn 4"]);
+  expect(live.at(-1)).toBe("job.completed");
+  expect(again).toEqual(["job.accepted", "job.started", "turn 1", "turn 2", "turn 3", "turn 4", "job.completed"]);
+});
+
+test("the list is filtered and paged, newest first", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative } });
+  for (let n = 0; n < 7; n++) await team.jobs.ask({ requester: n % 2 ? "ruda" : "seum", agent: "eden", message: `What is ${n}?` });
+
+  const first = await team.jobs.list({ limit: 3 });
+  const second = await team.jobs.list({ limit: 3, cursor: first.nextCursor! });
+  const third = await team.jobs.list({ limit: 3, cursor: second.nextCursor! });
+
+  expect([...first.items, ...second.items, ...third.items].map(({ message }) => message)).toEqual([6, 5, 4, 3, 2, 1, 0].map((n) => `What is ${n}?`));
+  expect(third.nextCursor).toBeNull();
+  expect((await team.jobs.list({ agent: "ruda" })).items).toHaveLength(3);
+  expect((await team.jobs.list({ agent: "eden" })).items).toHaveLength(7);
+  expect((await team.jobs.list({ status: "FAILED" })).items).toEqual([]);
+  expect((await team.jobs.list({ since: "1h", status: "COMPLETED" })).items).toHaveLength(7);
+  expect(await team.jobs.list({ cursor: "?" }).catch(codeOf)).toBe("CURSOR_INVALID");
+});

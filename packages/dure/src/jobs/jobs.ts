@@ -1,0 +1,675 @@
+import { createHash } from "node:crypto";
+import type { Cancel, Clock } from "../kernel/clock.ts";
+import { durationMs, type Duration } from "../kernel/duration.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { ulid } from "../kernel/ids.ts";
+import { canonicalJson } from "../kernel/json.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { PlatformEvent } from "../kernel/platform-events.ts";
+import type { Database } from "../durable/database.ts";
+import type { EventLog } from "../durable/event-log.ts";
+import type { Notifications } from "../durable/notify.ts";
+import type { ProcessLease } from "../durable/processes.ts";
+import type { SweepRule } from "../durable/retention.ts";
+import type { DeadProcess } from "../durable/takeover.ts";
+import type { Conversations, Page } from "../engine/api.ts";
+import { ALLOW_ALL, isAllowed, readAllowlist } from "./allowlist.ts";
+import { endOf } from "./endings.ts";
+import { runExchange, type ExchangeAgent } from "./exchange.ts";
+import { decideIntent, turnsOf } from "./intent.ts";
+import { isOver, jobOfSession, newJobId, transition, type Job, type JobStatus, type JobTurn, type JobWords } from "./job.ts";
+import { JobDesk, JobFencedError, type AgentDirectory } from "./job-desk.ts";
+import { JOB_LIMITS, type JobLimits } from "./limits.ts";
+import { parsePayload } from "./payloads.ts";
+import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
+
+export interface JobsOptions {
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly events: Pick<EventLog, "follow" | "read" | "now">;
+  readonly lease: Pick<ProcessLease, "id" | "signal" | "whenHeld">;
+  readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
+  readonly agents: AgentDirectory;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits?: Partial<JobLimits> | undefined;
+  /** Who may ask whom. Default: everybody everybody. */
+  readonly allow?: readonly string[] | undefined;
+  /** For the jitter of retries. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** A request of one agent to another. */
+export interface AskRequest {
+  /** The asking agent's id. */
+  readonly requester: string;
+  /** The asked agent's id; or `session`, for the agent that answers there. */
+  readonly agent?: string | undefined;
+  readonly session?: string | undefined;
+  readonly message: string;
+  /** How long to wait for the answer, seconds, 0 to 300. Default 30. */
+  readonly waitSec?: number | undefined;
+  readonly maxTurns?: number | undefined;
+  readonly topic?: string | undefined;
+  readonly conversationId?: string | undefined;
+  readonly payload?: unknown;
+  /** The same key gives the same job. */
+  readonly key?: string | undefined;
+  /** Where it is asked; the place is told the result. A session of an exchange makes the job a child of that one. */
+  readonly origin?: { readonly session: string; readonly turn?: string | undefined } | undefined;
+  /** Default: the tenant of the origin's session, else `""`. */
+  readonly tenant?: string | undefined;
+}
+
+export type AskResult =
+  /** The exchange has ended; `reply` is what the asked agent said last. */
+  | { readonly status: "ok"; readonly reply: string; readonly jobId: string }
+  | { readonly status: "accepted"; readonly jobId: string }
+  /** It goes on; the place of origin is told the result. */
+  | { readonly status: "timeout"; readonly jobId: string }
+  | { readonly status: "forbidden" | "error"; readonly code: string; readonly hint: string; readonly jobId?: string };
+
+export interface JobDetail extends Job {
+  readonly turns: readonly JobTurn[];
+  readonly words: readonly JobWords[];
+}
+
+/** What a start or a takeover found. `incomplete`: jobs that have not ended. */
+export interface RecoveryReport {
+  readonly resumed: number;
+  readonly abandoned: number;
+  readonly removed: number;
+  readonly incomplete: number;
+}
+
+export type JobFrame =
+  /** How the job stands; what follows comes behind `position`. */
+  | { readonly kind: "job"; readonly job: JobDetail; readonly position: string }
+  | { readonly kind: "event"; readonly event: PlatformEvent }
+  | { readonly kind: "reset"; readonly oldest: string };
+
+/** How often a process looks for jobs that wait, in milliseconds. Source: docs/spec/jobs §6, resume begins within 2 s. */
+const LOOK_EVERY_MS = 400;
+/** How often running time is counted and loose ends are looked for, in milliseconds. Source: our choice; the permit's 30 s are counted by it. */
+const TEND_EVERY_MS = 1_000;
+/** Running time that one count adds at most, in milliseconds: a jump of the clock is no running time. Source: our choice; two ticks. */
+const STEP_MOST_MS = 2_000;
+const STALE_EVERY_MS = 60_000;
+const PURGE_AT_ONCE = 500;
+/** Failures of our own code with one job before it is given up here. Source: our choice. */
+const TROUBLES_MOST = 3;
+const WAIT_MOST_SEC = 300;
+const WAIT_DEFAULT_SEC = 30;
+/** Whoever waits for an end looks at least this often, in milliseconds. */
+const LOOK_ENDED_EVERY_MS = 500;
+const PAGE_DEFAULT = 50;
+const PAGE_MOST = 200;
+
+/**
+ * Exchanges between agents, durable: asked for here, led wherever there is room, watched from anywhere.
+ *
+ * - *ask* stores a row. From then on the job ends, whatever dies.
+ * - *take*: every process looks for jobs in line; taking one is getting its permit.
+ * - *lead*: `runExchange` over the job's rows and the engine's turns.
+ * - *recover*: jobs of a dead process go back in line. Register `recoverDead` with Takeover before the turns' recoverer.
+ */
+export class Jobs {
+  readonly #options: JobsOptions;
+  readonly #limits: JobLimits;
+  readonly #allow: ReturnType<typeof readAllowlist>;
+  readonly #store: JobStore;
+  readonly #runs = new Map<string, Run>();
+  readonly #troubles = new Map<string, number>();
+  readonly #over = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #cancels: Cancel[] = [];
+  #looking: Promise<void> | undefined;
+  #lookAgain = false;
+  #lookingEnded: Promise<void> | undefined;
+  #lookEndedAgain = false;
+  #tending: Promise<void> | undefined;
+  #staleAt = 0;
+  #recovered: Promise<RecoveryReport> | undefined;
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+    this.#limits = { ...JOB_LIMITS, ...options.limits };
+    this.#allow = readAllowlist(options.allow ?? ALLOW_ALL);
+    this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
+    this.#store = new JobStore({ database: options.database, notifications: options.notifications, clock: options.clock, signal: options.lease.signal });
+  }
+
+  /** Exchanges that are led here. */
+  get running(): number {
+    return this.#runs.size;
+  }
+
+  /** Begins to take jobs. What an earlier life left is looked at beside it; `recovered` says what was found. Idempotent. */
+  start(): void {
+    if (this.#cancels.length > 0) return;
+    const { clock, notifications } = this.#options;
+    this.#cancels.push(
+      clock.every(LOOK_EVERY_MS, () => void this.#look()),
+      clock.every(TEND_EVERY_MS, () => void this.#tend()),
+      clock.every(LOOK_ENDED_EVERY_MS, () => void (this.#waiters.size > 0 && this.#lookEnded())),
+      notifications.subscribe(JOBS_TOPIC, () => {
+        void this.#look();
+        void this.#lookEnded();
+      }),
+    );
+    this.#recovered ??= this.#recover();
+    this.#recovered.catch(() => {});
+    void this.#look();
+  }
+
+  /** What the start found. Rejects when this process stopped before. */
+  get recovered(): Promise<RecoveryReport> {
+    return this.#recovered ?? Promise.reject(new DureError("JOBS_NOT_STARTED", "The jobs were not started.", { hint: "Call start first." }));
+  }
+
+  /** Takes nothing more and lets go of what it leads; others go on with it when this process's lease has ended. Their turns finish here, with the engine. */
+  async stop(): Promise<void> {
+    for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#over.abort(new DureError("PROCESS_STOPPED", "The jobs of this process were stopped.", { class: "unavailable" }));
+    await this.#looking;
+    await this.#tending;
+    await this.#lookingEnded;
+    await this.#recovered?.catch(() => {});
+    await Promise.allSettled([...this.#runs.values()].map((run) => run.finished));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  // --- asking
+
+  /**
+   * Makes a job and waits for its end, at most `waitSec`. Errors of the caller are thrown (`AGENT_UNKNOWN`, `JOB_SELF`, `JOB_NOT_ALLOWED`,
+   * `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PAYLOAD_INVALID`, `WAIT_INVALID`, `TURNS_INVALID`, `SESSION_UNKNOWN`, `IDEMPOTENCY_KEY_REUSED`, `JOB_TOO_DEEP`,
+   * `JOB_TREE_FULL`, `JOB_OVER`), and then there is no job.
+   */
+  async ask(request: AskRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<AskResult> {
+    const { job, waitSec } = await this.#read(request);
+    signal?.throwIfAborted();
+    const { id } = await this.#store.ask(job);
+    if (waitSec === 0) return { status: "accepted", jobId: id };
+    return this.#answer(id, job.tenant, waitSec * 1_000, signal);
+  }
+
+  /** Notes that an agent called `end_conversation` in a turn of an exchange. False outside of one. */
+  async endExchange(session: string, turn: string): Promise<boolean> {
+    const job = jobOfSession(session);
+    return job !== undefined && this.#store.endAsked(job, turn);
+  }
+
+  // --- looking
+
+  /** Throws `JOB_UNKNOWN`, also for another tenant's job. */
+  async get(jobId: string, { tenant = "" }: { tenant?: string | undefined } = {}): Promise<JobDetail> {
+    const job = await this.#find(jobId, tenant);
+    const [turns, words] = await Promise.all([this.#store.turns(jobId), this.#store.allWords(jobId)]);
+    // A turn that ended between the two questions is seen with the next one.
+    return { ...job, turns: turns.slice(0, job.turnsDone), words };
+  }
+
+  /** Newest first. */
+  async list(
+    options: { tenant?: string | undefined; status?: JobStatus | undefined; agent?: string | undefined; conversation?: string | undefined; since?: Duration | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
+  ): Promise<Page<Job>> {
+    const { tenant = "", since, cursor, ...rest } = options;
+    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
+    const before = cursor === undefined ? undefined : readCursor(cursor);
+    const rows = await this.#store.list({ ...rest, tenant, limit: limit + 1, before, sinceMs: since === undefined ? undefined : durationMs(since) });
+    const items = rows.slice(0, limit).map(({ seq: _seq, ...job }) => job);
+    const last = rows[limit - 1];
+    return { items, nextCursor: rows.length > limit && last ? Buffer.from(String(last.seq)).toString("base64url") : null };
+  }
+
+  /**
+   * How the job stands and then what happens to it, until it has ended. With `after` (the `id` of an event) only what came behind it.
+   * Ends with the abort of `signal`.
+   */
+  async *stream(jobId: string, options: { tenant?: string | undefined; after?: string | undefined; signal?: AbortSignal | undefined } = {}): AsyncGenerator<JobFrame, void, undefined> {
+    const { tenant = "", after, signal } = options;
+    const { events } = this.#options;
+    const filter = { types: ["job.*"], role: "delegation" as const };
+    const position = after ?? (await events.now());
+    const job = await this.get(jobId, { tenant });
+    if (after === undefined) yield { kind: "job", job, position };
+    if (isOver(job.status)) {
+      if (after === undefined) return;
+      for (let from = after; ; ) {
+        const page = await events.read(from, filter, 500);
+        if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
+        for (const event of page.events) if (event.job === jobId) yield { kind: "event", event };
+        if (page.atEnd || signal?.aborted) return;
+        from = page.next;
+      }
+    }
+    let seen = job.turnsDone;
+    let last: PlatformEvent | undefined;
+    for await (const item of events.follow(filter, { after: position, ...(signal && { signal }) })) {
+      if (item.kind === "reset") {
+        yield { kind: "reset", oldest: item.oldest };
+        continue;
+      }
+      const { event } = item;
+      if (event.job !== jobId) continue;
+      if (after === undefined && event.type === "job.turn") {
+        const number = event.data["number"] as number;
+        if (number <= seen) continue;
+        seen = number;
+      }
+      if (END_EVENTS.has(event.type)) last = event;
+      else yield { kind: "event", event };
+      // A cancel that waited for the record of a turn stands before it in the log.
+      if (!last || (after === undefined && seen < (last.data["turnsDone"] as number))) continue;
+      yield { kind: "event", event: last };
+      return;
+    }
+  }
+
+  /** Jobs that someone should look at, with the reason. `stuck`: without progress for `stuck` of running time, default 10 minutes. */
+  async audit({ tenant = "", stuck = "10m", resumes = 3 }: { tenant?: string | undefined; stuck?: Duration | undefined; resumes?: number | undefined } = {}): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
+    return this.#store.audit(tenant, { stuckMs: durationMs(stuck), resumes });
+  }
+
+  /** Open jobs by status, for metrics. */
+  async standing(): Promise<{ readonly pending: number; readonly running: number }> {
+    const counts = await this.#store.counts();
+    return { pending: counts["PENDING"] ?? 0, running: counts["RUNNING"] ?? 0 };
+  }
+
+  // --- steering
+
+  /** Cancels the job and all that it asked for, wherever they run. Stored when this resolves. Throws `JOB_UNKNOWN`, `JOB_TRANSITION` (it has ended otherwise). */
+  async cancel(jobId: string, { tenant = "", by = "" }: { tenant?: string | undefined; by?: string | undefined } = {}): Promise<Job> {
+    const answer = await this.#store.cancel(jobId, tenant, by);
+    if (!answer) throw jobUnknown(jobId);
+    if (answer.before !== "CANCELLED") transition(answer.before, "CANCELLED");
+    return this.#find(jobId, tenant);
+  }
+
+  /**
+   * Starts a job that did not succeed anew, as another job behind its finished turns. Asked twice, it gives the same one.
+   * Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed).
+   */
+  async retry(jobId: string, { tenant = "" }: { tenant?: string | undefined } = {}): Promise<Job> {
+    const old = await this.#find(jobId, tenant);
+    if (!isOver(old.status) || old.status === "COMPLETED") {
+      throw new DureError("JOB_NOT_RETRYABLE", `The job ${jobId} is ${old.status}.`, { class: "conflict", hint: old.status === "COMPLETED" ? "It did what it was asked; ask again for more." : "It goes on by itself; cancel it first." });
+    }
+    const { id } = await this.#store.ask({
+      id: newJobId(),
+      tenant,
+      requester: old.requester,
+      target: old.target,
+      message: old.message,
+      payload: old.payload,
+      topic: old.topic,
+      intent: old.intent,
+      conversation: old.conversationId,
+      new_conversation: old.conversationId,
+      parent: null,
+      retry_of: jobId,
+      max_turns: old.maxTurns,
+      key: `retry:${jobId}`,
+      body_hash: jobId,
+      origin_session: old.origin?.session ?? null,
+      origin_turn: old.origin?.turn ?? null,
+      wait_ms: 0,
+      max_depth: this.#limits.depth,
+      max_tree: this.#limits.tree,
+    });
+    return this.#find(id, tenant);
+  }
+
+  /** A person's words for the next exchange turn; they go before what the agents say. Throws `JOB_UNKNOWN`, `JOB_OVER`, `MESSAGE_INVALID`. */
+  async speak(jobId: string, text: string, { tenant = "", by }: { tenant?: string | undefined; by: string }): Promise<void> {
+    checkText(text, this.#limits.messageBytes);
+    const status = await this.#store.speak(jobId, tenant, by, text.trim());
+    if (status === null) throw jobUnknown(jobId);
+    if (isOver(status)) throw new DureError("JOB_OVER", `The job ${jobId} is ${status}; nobody listens any more.`, { class: "conflict", hint: "Ask anew, or retry it." });
+  }
+
+  /** Removes finished jobs older than `olderThan`, in bounded bites. Returns how many. */
+  async purge({ olderThan, signal }: { olderThan?: Duration | undefined; signal?: AbortSignal | undefined } = {}): Promise<number> {
+    const keepMs = olderThan === undefined ? this.#limits.keepMs : durationMs(olderThan);
+    for (let total = 0; ; ) {
+      signal?.throwIfAborted();
+      const removed = await this.#store.purge(keepMs, PURGE_AT_ONCE);
+      total += removed;
+      if (removed < PURGE_AT_ONCE) return total;
+    }
+  }
+
+  retentionRule(): SweepRule {
+    return {
+      name: "jobs",
+      keep: this.#limits.keepMs,
+      sweep: async (tx, { keepMs, limit }) => (await tx.query<{ value: number }>({ name: "job.purge", text: "select dure.purge_jobs($1, $2) as value" }, [keepMs, limit]))[0]!.value,
+    };
+  }
+
+  // --- recovery
+
+  /** For Takeover, before the recoverer of turns: the jobs of a dead process go back in line, or are given up. May be run twice. */
+  async recoverDead(dead: Pick<DeadProcess, "id" | "because">): Promise<void> {
+    const released = await this.#store.release(dead.id, { counts: dead.because !== "stopped", resumesMost: this.#limits.resumes, staleMs: this.#limits.staleMs });
+    if (released.resumed + released.abandoned > 0) await this.#report({ ...released, removed: 0 }, `after ${dead.id} died`);
+    void this.#look();
+  }
+
+  async #recover(): Promise<RecoveryReport> {
+    await this.#options.lease.whenHeld({ signal: this.#signal });
+    const dead = await this.#options.database.query<{ id: string; because: DeadProcess["because"] }>({
+      name: "job.dead-holders",
+      text: `select distinct j.holder as id, coalesce(p.ended_because, 'gone') as because from dure.jobs j left join dure.processes p on p.id = j.holder
+        where j.status = 'RUNNING' and j.holder is not null and (p.id is null or p.ended_at is not null)`,
+    });
+    let [resumed, abandoned] = [0, await this.#store.abandonStale(this.#limits.staleMs)];
+    for (const { id, because } of dead) {
+      const released = await this.#store.release(id, { counts: because !== "stopped", resumesMost: this.#limits.resumes, staleMs: this.#limits.staleMs });
+      resumed += released.resumed;
+      abandoned += released.abandoned;
+    }
+    void this.#look();
+    const removed = await this.purge({ signal: this.#signal });
+    return this.#report({ resumed, abandoned, removed }, "at the start");
+  }
+
+  async #report(found: Omit<RecoveryReport, "incomplete">, when: string): Promise<RecoveryReport> {
+    const { pending, running } = await this.standing();
+    const report = { ...found, incomplete: pending + running };
+    this.#options.logger.info({ ...report }, `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ${report.removed} old ones removed, ${report.incomplete} have not ended`);
+    await this.#store.emit("jobs.recovered", { ...report });
+    return report;
+  }
+
+  // --- leading
+
+  /** Takes what waits; called at least every 400 ms, and once more when it is called meanwhile. */
+  #look(): Promise<void> {
+    this.#lookAgain = true;
+    this.#looking ??= (async () => {
+      try {
+        while (this.#lookAgain && !this.#signal.aborted) {
+          this.#lookAgain = false;
+          await this.#take();
+        }
+      } catch (error) {
+        if (!this.#signal.aborted) this.#options.logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for jobs; trying again");
+      } finally {
+        this.#looking = undefined;
+      }
+    })();
+    return this.#looking;
+  }
+
+  async #take(): Promise<void> {
+    const { lease, agents } = this.#options;
+    await lease.whenHeld({ signal: this.#signal });
+    const isAlone = [...this.#runs.values()].some((run) => run.quarantined);
+    const { taken, lost } = await this.#store.take({
+      holder: lease.id,
+      known: [...this.#runs.keys()],
+      running: this.#runs.size,
+      room: isAlone ? 0 : this.#limits.running - this.#runs.size,
+      agents: agents.all().map(({ id }) => id),
+      permits: this.#limits.permits,
+      permitWaitMs: this.#limits.permitWaitMs,
+      unknownAgentMs: this.#limits.unknownAgentMs,
+    });
+    for (const id of lost) this.#runs.get(id)?.controller.abort(new JobFencedError(id));
+    for (const { id, quarantined } of taken) this.#begin(id, quarantined);
+    // There may be more than one statement gives.
+    if (taken.length > 0 && !taken.some(({ quarantined }) => quarantined)) this.#lookAgain = true;
+  }
+
+  #begin(id: string, quarantined: boolean): void {
+    this.#runs.get(id)?.controller.abort(new JobFencedError(id));
+    const controller = new AbortController();
+    const run: Run = { controller, quarantined, finished: Promise.resolve() };
+    this.#runs.set(id, run);
+    run.finished = this.#lead(id, run, AbortSignal.any([controller.signal, this.#signal])).then(() => {
+      if (this.#runs.get(id) === run) this.#runs.delete(id);
+      void this.#look();
+    });
+  }
+
+  /** Never rejects. */
+  async #lead(id: string, run: Run, signal: AbortSignal): Promise<void> {
+    const { lease, clock, logger, conversations, agents, random = Math.random } = this.#options;
+    let epoch: number | undefined;
+    try {
+      const held = await this.#store.held(id, lease.id);
+      if (!held) return;
+      epoch = held.epoch;
+      const { job } = held;
+      if (job.resumes > 0) logger.info({ job: id, turn: job.turnsDone + 1, resumeCount: job.resumeCount }, `job ${id} resumed at turn ${job.turnsDone + 1} of ${Math.max(job.maxTurns, 1)}`);
+      const onProgress = (): void => {
+        if (!run.quarantined) return;
+        run.quarantined = false;
+        void this.#look();
+      };
+      const desk = new JobDesk({ held, store: this.#store, conversations, agents, clock, limits: this.#limits, onProgress });
+      const end = await runExchange({ job, turns: held.turns, attempt: held.attempt }, desk, { limits: this.#limits, clock, random, signal });
+      this.#troubles.delete(id);
+      logger.info({ job: id, end }, `job ${id} ${end === "rests" ? "waits for a person" : end === "over" ? "has ended" : "is led by another process"}`);
+    } catch (error) {
+      if (signal.aborted || error instanceof JobFencedError) return;
+      await this.#stumble(id, epoch, error);
+    }
+  }
+
+  /** Our own code failed with a job: it is tried again in a moment, and not for ever. */
+  async #stumble(id: string, epoch: number | undefined, error: unknown): Promise<void> {
+    const { logger } = this.#options;
+    const troubles = (this.#troubles.get(id) ?? 0) + 1;
+    this.#troubles.set(id, troubles);
+    logger.error({ job: id, code: codeOf(error), error: messageOf(error) }, `job ${id} could not be led (${troubles} of ${TROUBLES_MOST})`);
+    if (troubles < TROUBLES_MOST || epoch === undefined) return;
+    this.#troubles.delete(id);
+    const end = endOf("agent_error", { error: { code: codeOf(error) ?? "INTERNAL", message: messageOf(error) } });
+    await this.#store.settle(id, epoch, { end }).catch((reason: unknown) => logger.error({ job: id, error: messageOf(reason) }, `job ${id} could not be ended`));
+  }
+
+  #tend(): Promise<void> {
+    this.#tending ??= (async () => {
+      const { clock, logger } = this.#options;
+      try {
+        if (this.#signal.aborted) return;
+        await this.#store.tend(STEP_MOST_MS);
+        for (const asked of await this.#store.retriesAsked()) await this.#retryAsked(asked);
+        const now = clock.monotonic();
+        if (now - this.#staleAt < STALE_EVERY_MS) return;
+        this.#staleAt = now;
+        await this.#store.abandonStale(this.#limits.staleMs);
+      } catch (error) {
+        if (!this.#signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "jobs could not be tended; the next time follows");
+      } finally {
+        this.#tending = undefined;
+      }
+    })();
+    return this.#tending;
+  }
+
+  async #retryAsked({ escalation, job, tenant }: { escalation: string; job: string; tenant: string }): Promise<void> {
+    try {
+      await this.retry(job, { tenant });
+    } catch (error) {
+      // Purged meanwhile: there is nothing to try again.
+      if (codeOf(error) !== "JOB_UNKNOWN" && codeOf(error) !== "JOB_NOT_RETRYABLE") throw error;
+    }
+    await this.#store.retryUsed(escalation);
+  }
+
+  // --- how asking works
+
+  async #read(request: AskRequest): Promise<{ job: NewJob; waitSec: number }> {
+    const { agents } = this.#options;
+    const { requester, message, origin, waitSec = WAIT_DEFAULT_SEC } = request;
+    checkText(message, this.#limits.messageBytes);
+    if (!Number.isFinite(waitSec) || waitSec < 0 || waitSec > WAIT_MOST_SEC) {
+      throw new DureError("WAIT_INVALID", `waitSec is ${waitSec}.`, { class: "input", hint: `Wait 0 to ${WAIT_MOST_SEC} seconds; 0 returns at once.` });
+    }
+    if (request.maxTurns !== undefined && (!Number.isInteger(request.maxTurns) || request.maxTurns < 0 || request.maxTurns > this.#limits.maxTurns)) {
+      throw new DureError("TURNS_INVALID", `maxTurns is ${request.maxTurns}.`, { class: "input", hint: `A whole number from 0 to ${this.#limits.maxTurns}.` });
+    }
+    for (const [name, text, most] of [["topic", request.topic, 200], ["conversationId", request.conversationId, 100], ["key", request.key, 400]] as const) {
+      if (text !== undefined && (text.trim() === "" || text.length > most || /\p{Cc}/u.test(text))) {
+        throw new DureError("REQUEST_INVALID", `${name} is ${text.trim() === "" ? "empty" : "too long or holds control characters"}.`, { class: "input", hint: `At most ${most} characters of plain text.` });
+      }
+    }
+    const asking = this.#agent(requester);
+    const tenant = request.tenant ?? (origin && (await this.#store.session(origin.session))?.tenant) ?? "";
+    const target = await this.#target(request, tenant);
+    if (target.id === asking.id) throw new DureError("JOB_SELF", `${asking.displayName} cannot ask itself.`, { class: "input", hint: `Agents are: ${agents.all().map(({ id }) => id).join(", ")}.` });
+    if (!isAllowed(this.#allow, asking.id, target.id)) {
+      throw new DureError("JOB_NOT_ALLOWED", `${asking.displayName} may not ask ${target.displayName}.`, { class: "forbidden", hint: `Add "${asking.id} -> ${target.id}" to the team's list of who may ask whom.` });
+    }
+    const payload = request.payload === undefined || request.payload === null ? null : parsePayload(request.payload);
+    const { intent } = decideIntent({ message, payload: payload ?? undefined });
+    const maxTurns = turnsOf(intent, request.maxTurns, this.#limits.collaborationTurns);
+    // Nobody waits for an answer to what needs none.
+    const waits = maxTurns === 0 ? 0 : waitSec;
+    const job: NewJob = {
+      id: newJobId(),
+      tenant,
+      requester: asking.id,
+      target: target.id,
+      message,
+      payload,
+      topic: request.topic?.trim() ?? null,
+      intent,
+      conversation: request.conversationId ?? null,
+      new_conversation: `conv_${ulid()}`,
+      parent: (origin && jobOfSession(origin.session)) ?? null,
+      retry_of: null,
+      max_turns: maxTurns,
+      key: request.key === undefined ? null : `ask:${asking.id}:${request.key}`,
+      body_hash: createHash("sha256").update(canonicalJson([target.id, message, payload, request.topic, request.conversationId, request.maxTurns])).digest("hex"),
+      origin_session: origin?.session ?? null,
+      origin_turn: origin?.turn ?? null,
+      wait_ms: waits * 1_000,
+      max_depth: this.#limits.depth,
+      max_tree: this.#limits.tree,
+    };
+    return { job, waitSec: waits };
+  }
+
+  #agent(id: string): ExchangeAgent {
+    const { agents } = this.#options;
+    const agent = agents.find(id);
+    if (agent) return agent;
+    throw new DureError("AGENT_UNKNOWN", `There is no agent "${id}".`, { class: "not-found", hint: `Agents are: ${agents.all().map((known) => known.id).join(", ") || "none"}.` });
+  }
+
+  async #target(request: AskRequest, tenant: string): Promise<ExchangeAgent> {
+    if (request.agent !== undefined) return this.#agent(request.agent);
+    if (request.session === undefined) throw new DureError("AGENT_UNKNOWN", "Nobody is asked.", { class: "input", hint: "Name an agent, or a session in which one answers." });
+    const session = await this.#store.session(request.session);
+    const agent = session?.tenant === tenant ? this.#options.agents.all().find(({ service }) => service === session.service) : undefined;
+    if (!agent) throw new DureError("SESSION_UNKNOWN", `No agent of yours answers in a session ${request.session}.`, { class: "not-found", hint: "Check the session id, or name the agent." });
+    return agent;
+  }
+
+  async #answer(id: string, tenant: string, waitMs: number, signal: AbortSignal | undefined): Promise<AskResult> {
+    if (!(await this.#untilEnded(id, waitMs, signal))) return { status: "timeout", jobId: id };
+    const job = await this.get(id, { tenant });
+    await this.#store.answered(id);
+    return resultOf(job);
+  }
+
+  /** False when it has not ended within `waitMs`. */
+  async #untilEnded(id: string, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { clock } = this.#options;
+    let ended = false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onEnd = (): void => {
+      ended = true;
+      resolve();
+    };
+    const waiting = this.#waiters.get(id) ?? new Set();
+    this.#waiters.set(id, waiting.add(onEnd));
+    const cancel = clock.after(waitMs, resolve);
+    const signals = signal ? [signal, this.#signal] : [this.#signal];
+    const onAbort = (): void => resolve();
+    for (const one of signals) one.addEventListener("abort", onAbort, { once: true });
+    if (signals.some((one) => one.aborted)) resolve();
+    void this.#lookEnded();
+    try {
+      await promise;
+      if (!ended) {
+        signal?.throwIfAborted();
+        this.#signal.throwIfAborted();
+      }
+      return ended;
+    } finally {
+      cancel();
+      for (const one of signals) one.removeEventListener("abort", onAbort);
+      waiting.delete(onEnd);
+      if (waiting.size === 0) this.#waiters.delete(id);
+    }
+  }
+
+  /** One question for all who wait. */
+  #lookEnded(): Promise<void> {
+    this.#lookEndedAgain = true;
+    this.#lookingEnded ??= (async () => {
+      try {
+        while (this.#lookEndedAgain && this.#waiters.size > 0) {
+          this.#lookEndedAgain = false;
+          const ended = await this.#options.database.query<{ id: string }>({ name: "job.ended", text: "select id from dure.jobs where id = any($1) and finished_at is not null" }, [[...this.#waiters.keys()]]);
+          for (const { id } of ended) for (const onEnd of this.#waiters.get(id) ?? []) onEnd();
+        }
+      } catch (error) {
+        if (!this.#signal.aborted) this.#options.logger.debug({ code: codeOf(error) }, "could not look for ended jobs; looking again");
+      } finally {
+        this.#lookingEnded = undefined;
+      }
+    })();
+    return this.#lookingEnded;
+  }
+
+  async #find(jobId: string, tenant: string): Promise<Job> {
+    const job = await this.#store.find(jobId, tenant);
+    if (!job) throw jobUnknown(jobId);
+    return job;
+  }
+}
+
+interface Run {
+  readonly controller: AbortController;
+  /** Nothing else runs here until it has made progress. */
+  quarantined: boolean;
+  finished: Promise<void>;
+}
+
+const END_EVENTS: ReadonlySet<string> = new Set(["job.completed", "job.failed", "job.cancelled", "job.abandoned"]);
+
+/** What the caller of a job that has ended is told; success only where there was some. Pure. */
+export function resultOf(job: Pick<JobDetail, "jobId" | "status" | "outcome" | "target" | "lastError" | "turns">): AskResult {
+  const { jobId } = job;
+  if (job.status === "COMPLETED") return { status: "ok", reply: job.turns.findLast((turn) => turn.speaker === job.target && turn.text !== "")?.text ?? "", jobId };
+  return { status: "error", code: job.lastError?.code ?? `JOB_${job.status}`, hint: job.lastError?.message ?? `The job ended as ${job.outcome}.`, jobId };
+}
+
+function checkText(text: string, bytesMost: number): void {
+  if (text.trim() === "") throw new DureError("MESSAGE_INVALID", "The message is empty.", { class: "input", hint: "Say what is wanted." });
+  if (text.includes("\u0000") || !text.isWellFormed()) throw new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).", { class: "input", hint: "Send plain text in UTF-8." });
+  const bytes = Buffer.byteLength(text);
+  if (bytes > bytesMost) throw new DureError("MESSAGE_TOO_LONG", `The message has ${bytes} bytes; ${bytesMost} are allowed.`, { class: "input", hint: "Send less at once." });
+}
+
+function readCursor(cursor: string): number {
+  const seq = Number(Buffer.from(cursor, "base64url").toString());
+  if (Number.isSafeInteger(seq) && seq > 0) return seq;
+  throw new DureError("CURSOR_INVALID", "This cursor was not given out by this list.", { class: "input", hint: "Give back nextCursor as it came." });
+}
+
+function jobUnknown(jobId: string): DureError {
+  return new DureError("JOB_UNKNOWN", `There is no job ${jobId}.`, { class: "not-found", hint: "Finished jobs are kept 7 days; check the id." });
+}

@@ -1,0 +1,217 @@
+import { expect, test } from "vitest";
+import { codeOf } from "../kernel/errors.ts";
+import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
+import { newJobId, type JobStatus } from "./job.ts";
+import { hanging, saying, startTestTeam, talkative } from "./test-jobs.ts";
+
+const REQUEST = { requester: "ruda", agent: "eden", message: "How long does it take?", waitSec: 0 };
+
+/** A job as an earlier life left it. */
+async function left(db: TestDatabase, facts: Partial<{ status: JobStatus; holder: string; resume_count: number; progress_ms: number; target: string; outcome: string; finished: string }> = {}): Promise<string> {
+  const { status = "RUNNING", holder = "process_dead", resume_count: resumeCount = 0, progress_ms: progressMs = 0, target = "eden", outcome = null, finished = null } = facts;
+  const id = newJobId();
+  await db.database.query(
+    {
+      text: `insert into dure.jobs (id, status, outcome, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, holder, has_permit, resume_count, resumes, started_at, finished_at)
+        values ($1, $2, $3, 'ruda', $4, 'How long does it take?', 'question', 'c', $1, $1, 1, case when $3::text is null then 0 else 1 end, 0, $5, $6::text, $6::text is not null, $7, $7, clock_timestamp(), clock_timestamp() - $8::interval)`,
+    },
+    [id, status, outcome, target, progressMs, status === "RUNNING" ? holder : null, resumeCount, finished],
+  );
+  return id;
+}
+
+test("a start says what it found, as a value and as an event: resumed, given up, removed, not ended", async () => {
+  await using db = await testDatabase();
+  const resumed = await left(db);
+  const poisoned = await left(db, { resume_count: 5 });
+  const old = await left(db, { status: "COMPLETED", outcome: "max_turns", finished: "8 days" });
+  const young = await left(db, { status: "COMPLETED", outcome: "max_turns", finished: "6 days" });
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging } });
+
+  const report = await team.jobs.recovered;
+
+  expect(report).toEqual({ resumed: 1, abandoned: 1, removed: 1, incomplete: 1 });
+  expect(await team.jobs.get(poisoned)).toMatchObject({ status: "ABANDONED", outcome: "resume_limit", lastError: { code: "JOB_RESUME_LIMIT" } });
+  await expect.poll(async () => (await team.jobs.get(resumed)).status).toBe("RUNNING");
+  expect(await team.jobs.get(resumed)).toMatchObject({ resumeCount: 1, resumes: 1 });
+  expect(await team.jobs.get(old).catch(codeOf)).toBe("JOB_UNKNOWN");
+  expect((await team.jobs.get(young)).status).toBe("COMPLETED");
+  const { events } = await team.events.read(undefined, { types: ["jobs.recovered"] });
+  expect(events.map(({ data }) => data)).toEqual([report]);
+});
+
+test("a job that stood RUNNING for an hour of running time without progress is given up, wherever it is held", async () => {
+  await using db = await testDatabase();
+  await db.database.query({ text: "update dure.job_clock set running_ms = 3600001 + 5000" });
+  const stale = await left(db, { progress_ms: 4_000 });
+  const fresh = await left(db, { progress_ms: 6_000 });
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+
+  expect(await team.jobs.recovered).toMatchObject({ resumed: 1, abandoned: 1 });
+  expect(await team.jobs.get(stale)).toMatchObject({ status: "ABANDONED", outcome: "stale", lastError: { code: "JOB_STALE" } });
+  await expect.poll(async () => (await team.jobs.get(fresh)).status).toBe("COMPLETED");
+});
+
+test("neither a jump of the clock nor a long night makes a job late", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging }, jobs: { limits: { permits: 1 } } });
+  const running = await team.jobs.ask(REQUEST);
+  const waiting = await team.jobs.ask(REQUEST);
+  await expect.poll(async () => (await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
+  const clock = async (): Promise<number> => (await team.database.query<{ at: number }>({ text: "select running_ms as at from dure.job_clock" }))[0]!.at;
+
+  for (const jump of ["- interval '5 hours'", "+ interval '5 hours'"]) {
+    const before = await clock();
+    await team.database.query({ text: `update dure.job_clock set ticked_at = clock_timestamp() ${jump}` });
+    await expect.poll(async () => (await team.database.query({ text: "select from dure.job_clock where abs(extract(epoch from clock_timestamp() - ticked_at)) < 60" })).length, { timeout: 5_000 }).toBe(1);
+    expect((await clock()) - before).toBeLessThanOrEqual(4_000);
+  }
+
+  expect((await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
+  expect((await team.jobs.get(waiting.jobId!)).status).toBe("PENDING");
+});
+
+test("a job that was resumed twice without progress runs alone, and the others go on meanwhile", async () => {
+  await using db = await testDatabase();
+  const gates = new Map<string, PromiseWithResolvers<string>>(["eden", "seum"].map((name) => [name, Promise.withResolvers<string>()]));
+  const gated = (name: string) => () => gates.get(name)!.promise;
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: gated("eden"), seum: gated("seum") } });
+  const normal = await team.jobs.ask(REQUEST);
+  await expect.poll(() => team.asked["eden"]?.length).toBe(1);
+
+  const suspect = await left(db, { holder: "process_dead", target: "seum", resume_count: 1 });
+  await team.jobs.recoverDead({ id: "process_dead", because: "gone" });
+  expect(await team.jobs.get(suspect)).toMatchObject({ status: "PENDING", resumeCount: 2 });
+  const third = await team.jobs.ask(REQUEST);
+  await expect.poll(async () => (await team.jobs.get(third.jobId!)).status).toBe("RUNNING");
+  expect((await team.jobs.get(suspect)).status).toBe("PENDING");
+  gates.get("eden")!.resolve("It takes eleven minutes on this machine.");
+
+  await expect.poll(async () => (await team.jobs.get(suspect)).status).toBe("RUNNING");
+  const fourth = await team.jobs.ask(REQUEST);
+  expect(team.jobs.running).toBe(1);
+  gates.get("seum")!.resolve("It takes twelve minutes on that machine.");
+  for (const id of [suspect, normal.jobId!, third.jobId!, fourth.jobId!]) await expect.poll(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+  expect((await team.jobs.get(suspect)).resumeCount).toBe(0);
+});
+
+test("resumes after a stop in good order do not count", async () => {
+  await using db = await testDatabase();
+  const id = await left(db, { resume_count: 5 });
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") }, jobs: { limits: { permits: 0 } } });
+  await team.jobs.recovered;
+  const other = await left(db, { holder: "process_stopped" });
+
+  await team.jobs.recoverDead({ id: "process_stopped", because: "stopped" });
+  await team.jobs.recoverDead({ id: "process_stopped", because: "stopped" });
+
+  expect(await team.jobs.get(other)).toMatchObject({ status: "PENDING", resumeCount: 0, resumes: 1 });
+  expect(await team.jobs.get(id)).toMatchObject({ status: "ABANDONED" });
+});
+
+test("the answer `retry` to the escalation of a job that was given up starts it anew, once", async () => {
+  await using db = await testDatabase();
+  const id = await left(db, { resume_count: 5 });
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  await team.jobs.recovered;
+  const [question] = await team.inbox.list({ tenant: "", status: "open" });
+  expect(question).toMatchObject({ type: "job_abandoned", context: { jobId: id, outcome: "resume_limit" }, options: [{ value: "retry" }, { value: "leave" }] });
+
+  await team.inbox.answer(question!.id, "retry", { tenant: "", name: "mina" });
+
+  await expect.poll(async () => (await team.jobs.list()).items.map(({ status, retryOf }) => [status, retryOf]), { timeout: 10_000 }).toEqual([["COMPLETED", id], ["ABANDONED", null]]);
+});
+
+test("a process that was thought dead and comes back writes nothing into its jobs", async () => {
+  await using db = await testDatabase();
+  const gate = Promise.withResolvers<string>();
+  await using old = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: () => gate.promise }, jobs: { limits: { permits: 1 } } });
+  const { jobId } = await old.jobs.ask(REQUEST);
+  await expect.poll(() => old.asked["eden"]?.length).toBe(1);
+  await using heir = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes twelve minutes on this machine.") } });
+
+  // As Takeover does it: the epoch, the jobs, the turns.
+  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1" }, [old.processId]);
+  await heir.jobs.recoverDead({ id: old.processId, because: "silent" });
+  await heir.engine.store.release(old.processId);
+  gate.resolve("This answer comes from the dead, and too late.");
+
+  await expect.poll(async () => (await heir.jobs.get(jobId!)).status, { timeout: 10_000 }).toBe("COMPLETED");
+  expect((await heir.jobs.get(jobId!)).turns).toMatchObject([{ text: "It takes twelve minutes on this machine." }]);
+});
+
+test("the audit names what is stuck, orphaned, or was resumed often", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging }, jobs: { limits: { permits: 1 } } });
+  await team.jobs.recovered;
+  const good = await team.jobs.ask({ ...REQUEST });
+  await expect.poll(async () => (await team.jobs.get(good.jobId!)).status).toBe("RUNNING");
+  const orphaned = await left(db, { holder: "process_unheard_of" });
+  const often = await left(db, { holder: team.processId, resume_count: 3 });
+  await team.database.query({ text: "update dure.job_clock set running_ms = running_ms + 700000" });
+  await team.database.query({ text: "update dure.jobs set progress_ms = 700000 where id = any($1)" }, [[orphaned, often]]);
+
+  const found = await team.jobs.audit();
+
+  expect(Object.fromEntries(found.map(({ jobId, why }) => [jobId, why]))).toMatchObject({ [orphaned]: "orphaned", [often]: "resumed-often", [good.jobId!]: "stuck" });
+});
+
+test("among a hundred thousand old jobs, list and show take less than 50 ms; the purge removes them in bites", { timeout: 120_000 }, async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  await team.jobs.recovered;
+  for (let from = 0; from < 100_000; from += 10_000) {
+    await team.database.query(
+      {
+        text: `insert into dure.jobs (id, status, outcome, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, created_at, finished_at)
+      select 'job_old' || n, 'COMPLETED', 'max_turns', 'ruda', case when n % 10 = 0 then 'seum' else 'eden' end, 'm', 'question', 'c', 'job_old' || n, 'w' || n, 1, 1, 0, 0, clock_timestamp() - interval '8 days', clock_timestamp() - interval '8 days'
+      from generate_series($1::int + 1, $1::int + 10000) n`,
+      },
+      [from],
+    );
+    const turns = "insert into dure.job_turns (job_id, number, speaker, text, started_at) select 'job_old' || n, 1, 'eden', 'It takes eleven minutes.', clock_timestamp() from generate_series($1::int + 1, $1::int + 10000) n";
+    await team.database.query({ text: turns }, [from]);
+  }
+  await team.database.query({ text: "analyze dure.jobs" });
+  await team.database.query({ text: "analyze dure.job_turns" });
+
+  const timed = async (work: () => Promise<unknown>): Promise<number> => {
+    const times: number[] = [];
+    for (let n = 0; n < 5; n++) {
+      const startedAt = performance.now();
+      await work();
+      times.push(performance.now() - startedAt);
+    }
+    return times.toSorted((a, b) => a - b)[2]!;
+  };
+  const times = {
+    list: await timed(() => team.jobs.list()),
+    byStatus: await timed(() => team.jobs.list({ status: "COMPLETED", limit: 200 })),
+    none: await timed(() => team.jobs.list({ status: "FAILED" })),
+    byAgent: await timed(() => team.jobs.list({ agent: "seum" })),
+    nobody: await timed(() => team.jobs.list({ agent: "nobody" })),
+    show: await timed(() => team.jobs.get("job_old50000")),
+  };
+  const answer = await team.jobs.ask({ ...REQUEST, waitSec: 20 });
+  const startedAt = performance.now();
+  const removed = await team.jobs.purge({ olderThan: "7d" });
+
+  process.stdout.write(`100,000 finished jobs, ms: ${JSON.stringify(times)}; purge ${Math.round(performance.now() - startedAt)} ms\n`);
+  for (const [what, ms] of Object.entries(times)) expect([what, ms < 50]).toEqual([what, true]);
+  expect(answer.status).toBe("ok");
+  expect(removed).toBe(100_000);
+  expect((await team.jobs.list()).items.map(({ jobId }) => jobId)).toEqual([answer.jobId]);
+});
+
+test("a purged job takes its sessions and their turns with it, and leaves everybody else's", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  await team.engine.turn({ session: "s1", service: "eden", message: "hello there, eden" }).done;
+  const { jobId } = await team.jobs.ask({ ...REQUEST, maxTurns: 4, waitSec: 20 });
+
+  expect(await team.jobs.purge({ olderThan: 0 })).toBe(1);
+
+  expect(await team.jobs.get(jobId!).catch(codeOf)).toBe("JOB_UNKNOWN");
+  const rows = async (table: string): Promise<unknown> => (await team.database.query<{ n: number }>({ text: `select count(*) as n from dure.${table}` }))[0]!.n;
+  expect(await Promise.all(["jobs", "job_turns", "sessions", "turns", "messages"].map(rows))).toEqual([0, 0, 1, 1, 1]);
+});

@@ -1,0 +1,468 @@
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import type { Database } from "../durable/database.ts";
+import { EVENTS_TOPIC } from "../durable/event-log.ts";
+import type { Notifications } from "../durable/notify.ts";
+import { storable } from "../durable/storable.ts";
+import { UNATTENDED_TOPIC } from "../durable/turns.ts";
+import type { ExchangeEnd } from "./endings.ts";
+import type { Job, JobError, JobStatus, JobTurn, JobWords } from "./job.ts";
+import type { JobPayload } from "./payloads.ts";
+
+/** Wakes every process: a job waits, or one has ended. */
+export const JOBS_TOPIC = "jobs";
+
+export interface NewJob {
+  readonly id: string;
+  readonly tenant: string;
+  readonly requester: string;
+  readonly target: string;
+  readonly message: string;
+  readonly payload: JobPayload | null;
+  readonly topic: string | null;
+  readonly intent: string;
+  readonly conversation: string | null;
+  /** Used when no conversation is found. */
+  readonly new_conversation: string;
+  readonly parent: string | null;
+  readonly retry_of: string | null;
+  readonly max_turns: number;
+  readonly key: string | null;
+  readonly body_hash: string;
+  readonly origin_session: string | null;
+  readonly origin_turn: string | null;
+  /** How long the caller waits for the answer itself, milliseconds. */
+  readonly wait_ms: number;
+  readonly max_depth: number;
+  readonly max_tree: number;
+}
+
+/** What an agent is told in one attempt of an exchange turn; kept, so that a resumed job says the same. */
+export interface AttemptInput {
+  readonly session: string;
+  readonly service: string;
+  readonly message: string;
+  readonly background: string;
+}
+
+/** A job as its holder needs it. */
+export interface HeldJob {
+  readonly job: Job;
+  readonly epoch: number;
+  readonly turns: readonly JobTurn[];
+  /** Attempts of the turn under way that were begun; 0 before the first. */
+  readonly attempt: number;
+  readonly input: AttemptInput | null;
+  /** Milliseconds since the epoch, by the database's clock. */
+  readonly attemptAt: number | null;
+  readonly currentTurn: string | null;
+}
+
+export interface JobQuery {
+  readonly tenant: string;
+  readonly status?: JobStatus | undefined;
+  /** As requester or as target. */
+  readonly agent?: string | undefined;
+  readonly conversation?: string | undefined;
+  /** Milliseconds. */
+  readonly sinceMs?: number | undefined;
+  readonly before?: number | undefined;
+  readonly limit: number;
+}
+
+const RETRY_FIRST_MS = 25;
+const RETRY_MOST_MS = 500;
+
+/** Refusals of `dure.ask_job`, by SQLSTATE. */
+const REFUSALS: Readonly<Record<string, (job: NewJob) => DureError>> = {
+  DU404: ({ parent }) => new DureError("JOB_UNKNOWN", `There is no job ${parent}.`, { class: "not-found", hint: "Check the parent's id." }),
+  DU409: ({ parent }) => new DureError("JOB_OVER", `The job ${parent} has ended and asks for nothing more.`, { class: "conflict", hint: "Ask from a session of its own." }),
+  DU413: ({ max_depth: most }) => new DureError("JOB_TOO_DEEP", `This request would be more than ${most} requests deep.`, { class: "limit", hint: "Answer with what is known, or raise limits.jobDepth." }),
+  DU422: ({ key }) => new DureError("IDEMPOTENCY_KEY_REUSED", `The key ${key} was used for another request.`, { class: "input", hint: "Use a new key for a new request." }),
+  DU429: ({ max_tree: most }) => new DureError("JOB_TREE_FULL", `The work that this request belongs to has ${most} jobs already.`, { class: "limit", hint: "Answer with what is known, or raise limits.jobTree." }),
+};
+
+/**
+ * The statements of a job's life. Each is safe to repeat, so a lost answer is asked for again until it comes or `signal`
+ * says that this process may not write any longer.
+ */
+export class JobStore {
+  readonly #database: Database;
+  readonly #notifications: Pick<Notifications, "publish">;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+
+  constructor(options: { database: Database; notifications: Pick<Notifications, "publish">; clock: Clock; signal: AbortSignal }) {
+    this.#database = options.database;
+    this.#notifications = options.notifications;
+    this.#clock = options.clock;
+    this.#signal = options.signal;
+  }
+
+  /** Throws the refusals of `ask_job`. */
+  async ask(job: NewJob): Promise<{ outcome: "accepted" | "repeated"; id: string }> {
+    try {
+      const answer = await this.#surely<{ outcome: "accepted" | "repeated"; id: string }>("job.ask", "select dure.ask_job($1) as value", [storable(job)]);
+      this.#tell();
+      return answer;
+    } catch (error) {
+      throw REFUSALS[codeOf(error) ?? ""]?.(job) ?? error;
+    }
+  }
+
+  async take(options: { holder: string; known: readonly string[]; running: number; room: number; agents: readonly string[]; permits: number; permitWaitMs: number; unknownAgentMs: number }): Promise<{
+    taken: readonly { id: string; quarantined: boolean }[];
+    lost: readonly string[];
+  }> {
+    const { permitWaitMs, unknownAgentMs, ...rest } = options;
+    // Asked once: whatever an unheard answer gave is found again as one's own.
+    const [row] = await this.#database.query<{ value: { taken: readonly { id: string; quarantined: boolean }[]; lost: readonly string[] } }>({ name: "job.take", text: "select dure.take_jobs($1) as value" }, [
+      storable({ ...rest, permit_wait_ms: permitWaitMs, unknown_agent_ms: unknownAgentMs }),
+    ]);
+    if (row!.value.taken.length > 0) {
+      this.#notifications.publish(EVENTS_TOPIC);
+      this.#notifications.publish(UNATTENDED_TOPIC);
+    }
+    return row!.value;
+  }
+
+  /** Undefined when `holder` has it no longer. */
+  async held(id: string, holder: string): Promise<HeldJob | undefined> {
+    const [row] = await this.#many<HeldRow>("job.held", `select ${JOB_COLUMNS}, epoch, attempt, attempt_input, ${ms("attempt_at")}, current_turn from dure.jobs where id = $1 and holder = $2 and status = 'RUNNING'`, [id, holder]);
+    if (!row) return undefined;
+    return { job: jobOf(row), epoch: row.epoch, turns: await this.turns(id), attempt: row.attempt, input: row.attempt_input, attemptAt: row.attempt_at, currentTurn: row.current_turn };
+  }
+
+  async begin(id: string, epoch: number, attempt: number, input: AttemptInput, words: readonly number[]): Promise<boolean> {
+    return this.#surely("job.begin", "select dure.begin_job_turn($1, $2, $3, $4, $5) as value", [id, epoch, attempt, storable(input), words]);
+  }
+
+  async note(id: string, epoch: number, turn: string): Promise<boolean> {
+    return this.#surely("job.note", "select dure.note_job_turn($1, $2, $3) as value", [id, epoch, turn]);
+  }
+
+  async settle(id: string, epoch: number, settled: { turn?: { number: number; speaker: string; text: string }; end?: ExchangeEnd | undefined }): Promise<"continues" | "over" | "fenced"> {
+    const answer = await this.#surely<"continues" | "over" | "fenced">("job.settle", "select dure.settle_job($1) as value", [storable({ job: id, epoch, ...settled })]);
+    this.#notifications.publish(EVENTS_TOPIC);
+    if (answer === "over") for (const topic of [JOBS_TOPIC, "outbox", "stops"]) this.#notifications.publish(topic);
+    return answer;
+  }
+
+  async wait(id: string, epoch: number): Promise<boolean> {
+    const answer = await this.#surely<boolean>("job.wait", "select dure.wait_job($1, $2) as value", [id, epoch]);
+    this.#tell();
+    return answer;
+  }
+
+  /** Words that nobody was told yet, and those that the turn's earlier attempts were told. */
+  async words(id: string, turn: number): Promise<readonly JobWords[]> {
+    const rows = await this.#many<WordsRow>("job.words", `${WORDS} where job_id = $1 and (turn_number is null or turn_number = $2) order by id`, [id, turn]);
+    return rows.map(wordsOf);
+  }
+
+  async allWords(id: string): Promise<readonly JobWords[]> {
+    return (await this.#many<WordsRow>("job.all-words", `${WORDS} where job_id = $1 order by id`, [id])).map(wordsOf);
+  }
+
+  /** What all jobs of one root have used so far. */
+  async spent(root: string): Promise<{ tokens: number; microUsd: number }> {
+    const [row] = await this.#many<{ tokens: number; micro_usd: number }>(
+      "job.spent",
+      `select coalesce(sum(t.tokens_in + t.tokens_out), 0)::float8 as tokens, coalesce(sum(t.cost_micro_usd), 0)::float8 as micro_usd
+        from dure.jobs j join dure.job_turns t on t.job_id = j.id where j.root_id = $1`,
+      [root],
+    );
+    return { tokens: row!.tokens, microUsd: row!.micro_usd };
+  }
+
+  /** The conversation turn that an attempt was accepted as, when its acceptance was never noted. */
+  async acceptedTurn(session: string, since: number): Promise<string | undefined> {
+    const [row] = await this.#many<{ id: string }>(
+      "job.accepted-turn",
+      "select id from dure.turns where session_id = $1 and author = 'person' and accepted_at >= to_timestamp($2 / 1000.0) order by accepted_at desc, id desc limit 1",
+      // The clock of both is the database's; a millisecond is lost in the conversion.
+      [session, since - 1],
+    );
+    return row?.id;
+  }
+
+  /** The turn that a person's answer has started behind `turn`. */
+  async turnBehind(session: string, turn: string): Promise<string | undefined> {
+    const [row] = await this.#many<{ id: string }>(
+      "job.turn-behind",
+      `select t.id from dure.turns t, dure.turns b where b.id = $2 and t.session_id = $1 and t.author = 'system' and (t.accepted_at, t.id) > (b.accepted_at, b.id)
+        order by t.accepted_at limit 1`,
+      [session, turn],
+    );
+    return row?.id;
+  }
+
+  /** Whether a question to a person is open in this session. */
+  async isAsking(session: string): Promise<boolean> {
+    const rows = await this.#many("job.asking", "select id from dure.escalations where session_id = $1 and status = 'open' and (expires_at is null or expires_at > clock_timestamp()) limit 1", [session]);
+    return rows.length > 0;
+  }
+
+  async hadEffects(turn: string): Promise<boolean> {
+    return (await this.#many("job.effects", "select key from dure.effects where turn_id = $1 limit 1", [turn])).length > 0;
+  }
+
+  /** Whether `end_conversation` was called in this conversation turn. */
+  async wasEnded(id: string, turn: string): Promise<boolean> {
+    return (await this.#many("job.was-ended", "select id from dure.jobs where id = $1 and ended_by_turn = $2", [id, turn])).length > 0;
+  }
+
+  /** Notes that an agent wants to end the exchange; false when the turn is not one of its. */
+  async endAsked(id: string, turn: string): Promise<boolean> {
+    const rows = await this.#many(
+      "job.end-asked",
+      "update dure.jobs set ended_by_turn = $2 where id = $1 and status = 'RUNNING' and (current_turn = $2 or current_turn is null) returning id",
+      [id, turn],
+    );
+    return rows.length > 0;
+  }
+
+  async cancel(id: string, tenant: string, by: string): Promise<{ before: JobStatus; cancelled: number } | null> {
+    const answer = await this.#surely<{ before: JobStatus; cancelled: number } | null>("job.cancel", "select dure.cancel_job($1, $2, $3) as value", [id, tenant, by]);
+    this.#tell();
+    for (const topic of ["stops", "outbox", UNATTENDED_TOPIC]) this.#notifications.publish(topic);
+    return answer;
+  }
+
+  async speak(id: string, tenant: string, author: string, text: string): Promise<JobStatus | null> {
+    const [row] = await this.#database.query<{ value: JobStatus | null }>({ name: "job.speak", text: "select dure.speak_into_job($1, $2, $3, $4) as value" }, [id, tenant, author, text]);
+    this.#tell();
+    return row!.value;
+  }
+
+  async answered(id: string): Promise<void> {
+    await this.#surely("job.answered", "select dure.job_answered($1) as value", [id]);
+  }
+
+  async tend(stepMostMs: number): Promise<{ open: number; notices: number }> {
+    const [row] = await this.#database.query<{ value: { open: number; notices: number } }>({ name: "job.tend", text: "select dure.tend_jobs($1) as value" }, [stepMostMs]);
+    if (row!.value.notices > 0) this.#notifications.publish("outbox");
+    return row!.value;
+  }
+
+  async release(holder: string, options: { counts: boolean; resumesMost: number; staleMs: number }): Promise<{ resumed: number; abandoned: number }> {
+    const answer = await this.#surely<{ resumed: number; abandoned: number }>("job.release", "select dure.release_jobs($1, $2, $3, $4) as value", [holder, options.counts, options.resumesMost, options.staleMs]);
+    this.#tell();
+    this.#notifications.publish("outbox");
+    return answer;
+  }
+
+  async abandonStale(staleMs: number): Promise<number> {
+    const count = await this.#surely<number>("job.stale", "select dure.abandon_stale_jobs($1) as value", [staleMs]);
+    if (count > 0) for (const topic of [JOBS_TOPIC, EVENTS_TOPIC, "outbox", "stops"]) this.#notifications.publish(topic);
+    return count;
+  }
+
+  async purge(keepMs: number, limit: number): Promise<number> {
+    return this.#surely("job.purge", "select dure.purge_jobs($1, $2) as value", [keepMs, limit]);
+  }
+
+  /** Escalations that ask for a job to be tried again. */
+  async retriesAsked(): Promise<readonly { escalation: string; job: string; tenant: string; by: string }[]> {
+    return this.#many(
+      "job.retries-asked",
+      `select id as escalation, context->>'jobId' as job, tenant, coalesce(answered_by, '') as by from dure.escalations
+        where type = 'job_abandoned' and status = 'answered' and used_at is null and answer->>'value' = 'retry' limit 20`,
+      [],
+    );
+  }
+
+  async retryUsed(escalation: string): Promise<void> {
+    await this.#database.query({ name: "job.retry-used", text: "update dure.escalations set used_at = clock_timestamp() where id = $1" }, [escalation]);
+  }
+
+  /** Emits within a statement of its own. */
+  async emit(type: string, data: JsonObject): Promise<void> {
+    await this.#database.query({ name: "job.emit", text: "select dure.emit($1)" }, [storable([{ type, role: "system", data }])]);
+    this.#notifications.publish(EVENTS_TOPIC);
+  }
+
+  // --- reading
+
+  async find(id: string, tenant: string): Promise<Job | undefined> {
+    const [row] = await this.#many<JobRow>("job.find", `select ${JOB_COLUMNS} from dure.jobs where id = $1 and tenant = $2`, [id, tenant]);
+    return row && jobOf(row);
+  }
+
+  async turns(id: string): Promise<readonly JobTurn[]> {
+    const rows = await this.#many<TurnRow>("job.turns", `select number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id, attempts, ${ms("started_at")}, ${ms("finished_at")} from dure.job_turns where job_id = $1 order by number`, [id]);
+    return rows.map((row) => ({
+      number: row.number,
+      speaker: row.speaker,
+      text: row.text,
+      tokensIn: row.tokens_in,
+      tokensOut: row.tokens_out,
+      costMicroUsd: row.cost_micro_usd,
+      turnId: row.turn_id,
+      attempts: row.attempts,
+      startedAt: row.started_at,
+      finishedAt: row.finished_at,
+    }));
+  }
+
+  /** Newest first, with the position to read on from. */
+  async list(query: JobQuery): Promise<readonly (Job & { readonly seq: number })[]> {
+    // One statement per agent's part in it, so that each has its index.
+    const where = `tenant = $1 and ($2::text is null or status = $2) and ($3::bigint is null or seq < $3)
+      and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') and ($5::text is null or conversation_id = $5)`;
+    const part = (more: string): string => `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
+    const from = query.agent === undefined ? part("") : `(${part(" and target = $7")}) union all (${part(" and requester = $7")})`;
+    const values = [query.tenant, query.status ?? null, query.before ?? null, query.sinceMs ?? null, query.conversation ?? null, query.limit, ...(query.agent === undefined ? [] : [query.agent])];
+    // A name of its own would fix one plan for all filters.
+    const rows = await this.#database.query<JobRow & { seq: number }>({ text: `select ${JOB_COLUMNS}, seq from (${from}) jobs order by seq desc limit $6` }, values);
+    return rows.map((row) => ({ ...jobOf(row), seq: row.seq }));
+  }
+
+  async session(id: string): Promise<{ tenant: string; service: string } | undefined> {
+    const [row] = await this.#many<{ tenant: string; service: string }>("job.session", "select tenant, service from dure.sessions where id = $1", [id]);
+    return row;
+  }
+
+  async audit(tenant: string, options: { stuckMs: number; resumes: number }): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
+    const rows = await this.#database.query<JobRow & { why: "stuck" | "orphaned" | "resumed-often" }>(
+      {
+        text: `select ${JOB_COLUMNS}, why from (
+          select j.*, case
+            when status = 'RUNNING' and waiting is null and (holder is null or not exists (select from dure.processes p where p.id = j.holder and p.ended_at is null)) then 'orphaned'
+            when status in ('PENDING', 'RUNNING') and waiting is null and progress_ms < (select running_ms from dure.job_clock) - $2::bigint then 'stuck'
+            when resumes >= $3 then 'resumed-often' end as why
+          from dure.jobs j where tenant = $1 and (status in ('PENDING', 'RUNNING') or resumes >= $3)
+        ) jobs where why is not null order by seq desc limit 200`,
+      },
+      [tenant, options.stuckMs, options.resumes],
+    );
+    return rows.map((row) => ({ ...jobOf(row), why: row.why }));
+  }
+
+  async counts(): Promise<Readonly<Record<string, number>>> {
+    const rows = await this.#many<{ status: string; count: number }>("job.counts", "select status, count(*) as count from dure.jobs where status in ('PENDING', 'RUNNING') group by status", []);
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  }
+
+  // --- how
+
+  #tell(): void {
+    this.#notifications.publish(JOBS_TOPIC);
+    this.#notifications.publish(EVENTS_TOPIC);
+  }
+
+  async #surely<Value>(name: string, text: string, values: readonly unknown[]): Promise<Value> {
+    const [row] = await this.#many<{ value: Value }>(name, text, values);
+    return row!.value;
+  }
+
+  async #many<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {
+    for (let wait = RETRY_FIRST_MS; ; wait = Math.min(wait * 2, RETRY_MOST_MS)) {
+      this.#signal.throwIfAborted();
+      try {
+        return await this.#database.query<Row>({ name, text }, values);
+      } catch (error) {
+        if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
+        await this.#clock.sleep(wait, { signal: this.#signal });
+      }
+    }
+  }
+}
+
+interface JobRow {
+  readonly id: string;
+  readonly tenant: string;
+  readonly status: JobStatus;
+  readonly outcome: Job["outcome"];
+  readonly last_error: JobError | null;
+  readonly requester: string;
+  readonly target: string;
+  readonly message: string;
+  readonly payload: JobPayload | null;
+  readonly topic: string | null;
+  readonly intent: Job["intent"];
+  readonly conversation_id: string;
+  readonly parent_id: string | null;
+  readonly root_id: string;
+  readonly depth: number;
+  readonly retry_of: string | null;
+  readonly max_turns: number;
+  readonly turns_done: number;
+  readonly resume_count: number;
+  readonly resumes: number;
+  readonly waiting: "person" | null;
+  readonly origin_session: string | null;
+  readonly origin_turn: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+}
+
+type HeldRow = JobRow & { readonly epoch: number; readonly attempt: number; readonly attempt_input: AttemptInput | null; readonly attempt_at: number | null; readonly current_turn: string | null };
+
+interface TurnRow {
+  readonly number: number;
+  readonly speaker: string;
+  readonly text: string;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly cost_micro_usd: number | null;
+  readonly turn_id: string | null;
+  readonly attempts: number;
+  readonly started_at: number;
+  readonly finished_at: number;
+}
+
+interface WordsRow {
+  readonly id: number;
+  readonly author: string;
+  readonly text: string;
+  readonly turn_number: number | null;
+  readonly at: number;
+}
+
+function ms(column: string): string {
+  return `extract(epoch from ${column})::float8 * 1000 as ${column}`;
+}
+
+const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
+  turns_done, resume_count, resumes, waiting, origin_session, origin_turn, ${["created_at", "updated_at", "started_at", "finished_at"].map(ms).join(", ")}`;
+
+const WORDS = `select id, author, text, turn_number, ${ms("at")} from dure.job_words`;
+
+function jobOf(row: JobRow): Job {
+  return {
+    jobId: row.id,
+    tenant: row.tenant,
+    status: row.status,
+    outcome: row.outcome,
+    requester: row.requester,
+    target: row.target,
+    message: row.message,
+    payload: row.payload,
+    topic: row.topic,
+    intent: row.intent,
+    conversationId: row.conversation_id,
+    parentJobId: row.parent_id,
+    rootId: row.root_id,
+    depth: row.depth,
+    retryOf: row.retry_of,
+    maxTurns: row.max_turns,
+    turnsDone: row.turns_done,
+    resumeCount: row.resume_count,
+    resumes: row.resumes,
+    lastError: row.last_error,
+    waiting: row.waiting,
+    origin: row.origin_session === null ? null : { session: row.origin_session, turn: row.origin_turn },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+  };
+}
+
+function wordsOf(row: WordsRow): JobWords {
+  return { id: row.id, author: row.author, text: row.text, at: row.at, turn: row.turn_number };
+}

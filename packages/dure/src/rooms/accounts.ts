@@ -1,0 +1,135 @@
+import type { Leases } from "../durable/leases.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { AccountState, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
+import type { Delivery } from "./delivery.ts";
+import { topicOf, type RoomsSetting } from "./talk.ts";
+
+/** How often a process looks whether an account is free, milliseconds. With leases of 6 s a dead holder is replaced within 10 s. */
+const TRY_EVERY_MS = 1_000;
+const LEARN_EVERY_MS = 1_000;
+
+/**
+ * Who is connected. One process holds the connection of one account (a lease) and only it sends for that account; when it
+ * dies, another takes it. States are rows, so that every process knows who is online.
+ */
+export class Accounts {
+  readonly #setting: RoomsSetting;
+  readonly #leases: Leases;
+  readonly #delivery: Delivery;
+  readonly #over = new AbortController();
+  readonly #running: Promise<void>[] = [];
+  #learnedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(setting: RoomsSetting, parts: { leases: Leases; delivery: Delivery }) {
+    this.#setting = setting;
+    this.#leases = parts.leases;
+    this.#delivery = parts.delivery;
+  }
+
+  /** Who is who on the platforms, as the holders of the other accounts have told. Asked at most once a second. */
+  async learn(): Promise<void> {
+    const { clock, database, directory } = this.#setting;
+    if (clock.monotonic() - this.#learnedAt < LEARN_EVERY_MS) return;
+    this.#learnedAt = clock.monotonic();
+    const rows = await database.query<{ adapter: string; id: string; platform_id: string }>(PLATFORM_IDS);
+    for (const row of rows) directory.learnPlatformId(row.adapter, row.id, row.platform_id);
+  }
+
+  async start(): Promise<void> {
+    await this.learn();
+    const { adapters, directory, database, outbox } = this.#setting;
+    for (const adapter of adapters.values()) {
+      for (const account of directory.accountsOf(adapter.name)) {
+        await database.query(ENROL, [adapter.name, account.id, account.agent, account.displayName, adapter.isLocal ? "ready" : "starting"]);
+        if (!adapter.isLocal) this.#running.push(this.#keep(adapter, account));
+      }
+      if (adapter.isLocal) outbox.handle(topicOf(adapter.name, "", true), this.#delivery.handler(adapter));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
+    await Promise.allSettled(this.#running);
+  }
+
+  async changed(adapter: string, account: ChannelAccount, state: AccountState, detail?: string): Promise<void> {
+    const { database, store, logger } = this.#setting;
+    await database.transaction(async (tx) => {
+      const [before] = await tx.query<{ state: AccountState }>(LOCK, [adapter, account.id]);
+      if (before?.state === state) return;
+      await tx.query(CHANGE, [adapter, account.id, state, detail ?? null, account.platformId ?? null]);
+      await store.emit(tx, [{ type: "account.changed", role: "system", agent: account.agent, data: { adapter, account: account.id, from: before?.state ?? null, state, detail: detail ?? null } }]);
+      if (state === "refused") {
+        await store.escalate(tx, {
+          subject: `room:account:${adapter}:${account.agent}`,
+          type: "account",
+          severity: "critical",
+          question: `${account.displayName} (${adapter}): ${detail ?? "the token is not accepted"}`,
+          context: { adapter, account: account.id, agent: account.agent },
+        });
+      }
+      if (state === "ready") await store.settleEscalation(tx, `room:account:${adapter}:${account.agent}`, account.id);
+    });
+    const told = detail === undefined ? "" : `: ${detail}`;
+    logger[state === "refused" ? "error" : "info"]({ adapter, account: account.id, state }, `account ${adapter}:${account.id} is ${state}${told}`);
+    this.#setting.notifications.publish("events");
+  }
+
+  /** Holds, connects, and begins again, until we are stopped or the token is refused. */
+  async #keep(adapter: ChannelAdapter, account: ChannelAccount): Promise<void> {
+    const { clock, logger, outbox } = this.#setting;
+    const signal = this.#over.signal;
+    const topic = topicOf(adapter.name, account.id, false);
+    while (!signal.aborted) {
+      try {
+        const held = await this.#leases.hold(
+          `account:${adapter.name}:${account.id}`,
+          async (_lease, options) => {
+            outbox.handle(topic, this.#delivery.handler(adapter));
+            try {
+              await adapter.connect(account, { signal: options.signal });
+              await this.#idleWhenRefused(adapter, account, options.signal, () => outbox.unhandle(topic));
+            } finally {
+              outbox.unhandle(topic);
+            }
+          },
+          { signal },
+        );
+        if (held.ok) logger.debug({ adapter: adapter.name, account: account.id }, `the connection of ${account.id} has ended`);
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ adapter: adapter.name, account: account.id, error: messageOf(error) }, `account ${account.id} could not be kept; again in ${TRY_EVERY_MS} ms`);
+      }
+      await clock.sleep(TRY_EVERY_MS, { signal }).catch(() => {});
+    }
+  }
+
+  /** A refused token is not tried again before the next start; the lease stays, so that no other process tries it either. */
+  async #idleWhenRefused(adapter: ChannelAdapter, account: ChannelAccount, signal: AbortSignal, stopSending: () => void): Promise<void> {
+    const [row] = await this.#setting.database.query<{ state: AccountState }>(STATE, [adapter.name, account.id]);
+    if (row?.state !== "refused" || signal.aborted) return;
+    stopSending();
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  }
+}
+
+/** Whether an account can be reached now, by its row. Pure. Source: docs/spec/collaboration §4. */
+export function isOffline(account: { state: AccountState; changedAt: number } | undefined, now: number, offlineAfterMs: number): boolean {
+  if (!account) return true;
+  if (account.state === "ready") return false;
+  return account.state === "paused" || account.state === "refused" || now - account.changedAt >= offlineAfterMs;
+}
+
+
+const ENROL = {
+  name: "account.enrol",
+  text: `insert into dure.accounts as a (adapter, id, agent, display_name, state) values ($1, $2, $3, $4, $5)
+         on conflict (adapter, id) do update set agent = $3, display_name = $4, state = case when a.state in ('paused', 'ready', 'reconnecting') then a.state else $5 end,
+           changed_at = case when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at else clock_timestamp() end`,
+};
+const PLATFORM_IDS = { name: "account.platform_ids", text: "select adapter, id, platform_id from dure.accounts where platform_id is not null" };
+const LOCK = { name: "account.lock", text: "select state from dure.accounts where adapter = $1 and id = $2 for update" };
+const STATE = { name: "account.state", text: "select state from dure.accounts where adapter = $1 and id = $2" };
+const CHANGE = {
+  name: "account.change",
+  text: "update dure.accounts set state = $3, detail = $4, platform_id = coalesce($5, platform_id), changed_at = clock_timestamp() where adapter = $1 and id = $2",
+};

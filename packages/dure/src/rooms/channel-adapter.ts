@@ -1,0 +1,193 @@
+import type { Logger } from "../kernel/logger.ts";
+import type { Clock } from "../kernel/clock.ts";
+
+/**
+ * A platform where agents live, in the words of rooms: an adapter knows accounts, places and messages of its platform and
+ * nothing of roles, guards or agents' turns. It keeps nothing that must survive: what was sent is in dure's outbox, what was
+ * received is in dure's record, and after a gap the adapter is asked for what it has (`readSince`).
+ *
+ * Two exist: the web rooms that dure serves itself, and Discord. Both pass `channelContract`.
+ */
+export interface ChannelAdapter {
+  /** `web`, `discord`: part of every place's address. */
+  readonly name: string;
+  readonly limits: ChannelLimits;
+  /** True: there is nothing to connect; every process serves all accounts, which are ready unless somebody paused them. */
+  readonly isLocal: boolean;
+  /** Keeps the port and gets ready; connects no account yet. */
+  start(port: ChannelPort): Promise<void>;
+  /** Ends every connection. Idempotent. */
+  stop(): Promise<void>;
+  /**
+   * Connects one account until `signal` aborts; called by the process that holds the account's lease. Tells its state through
+   * the port and reconnects by itself; resolves when the connection has ended, after an abort or because the token was refused.
+   */
+  connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void>;
+  /** Posts one part. Rejects with a `ChannelError`. The same `key` within the platform's window is posted once. */
+  post(post: OutgoingPost, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
+  /** Whether a post whose answer was lost is there: among messages of that account in that place after `after`, by key, else by exact content. */
+  findPost(post: OutgoingPost, options: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform>;
+  createThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
+  /** By owner, name and creation time. */
+  findThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<FoundOnPlatform>;
+  /** Shows for some seconds that the account writes. Never throws. */
+  typing(account: ChannelAccount, place: PlaceAddress): void;
+  /** What a place received after `after` (platform id; absent: the newest), oldest first, at most `limit`. */
+  readSince(account: ChannelAccount, place: PlaceAddress, options: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]>;
+  /** What a doctor wants to know of one account: each line a fact with what to do about it. */
+  check?(account: ChannelAccount, options: { signal: AbortSignal }): Promise<readonly ChannelFinding[]>;
+}
+
+/** What the platform allows. */
+export interface ChannelLimits {
+  /** Characters (UTF-16 units) of one message; longer text is sent in parts. */
+  readonly messageLength: number;
+  /** Characters of a thread's name. */
+  readonly threadNameLength: number;
+}
+
+/** What an adapter tells. Calls return when it is stored; one that rejects was not, and the adapter asks again with `readSince`. */
+export interface ChannelPort {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A message that `account` sees. The same one may come once per account, and again. */
+  received(account: ChannelAccount, message: InboundMessage): Promise<void>;
+  /** The text of a message became another one: the record is updated and nothing is started. */
+  edited(account: ChannelAccount, change: { platformId: string; place: PlaceAddress; text: string }): Promise<void>;
+  placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void>;
+  /** The state of the connection of an account that this process holds. */
+  accountChanged(account: ChannelAccount, state: AccountState, detail?: string): Promise<void>;
+  /** After each (re)connection whose gap the platform did not fill: dure reads every allowed place through `readSince`. */
+  mayHaveMissed(account: ChannelAccount): Promise<void>;
+  /** A person pressed a button that `post` had shown. Answers what the person shall see. */
+  pressed(account: ChannelAccount, press: { value: string; person: { id: string; name: string }; place: PlaceAddress }): Promise<string>;
+}
+
+/** One agent's account on a platform: on Discord one bot. */
+export interface ChannelAccount {
+  /** The key in dure's configuration; by default the agent's id. */
+  readonly id: string;
+  readonly agent: string;
+  readonly displayName: string;
+  /** The platform's own id of it, when known: a Discord user id. */
+  readonly platformId?: string;
+}
+
+/** `paused`: by a person. `refused`: the token is not accepted. Only `ready` is online. */
+export type AccountState = "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped";
+
+/** A place by the platform's ids. `thread` absent: the channel itself. */
+export interface PlaceAddress {
+  readonly adapter: string;
+  /** A server of the platform; absent for a direct message and for the web rooms. */
+  readonly guild?: string;
+  readonly channel: string;
+  readonly thread?: string;
+  /** A direct room of one person and one agent. */
+  readonly direct?: boolean;
+}
+
+export interface InboundMessage {
+  readonly platformId: string;
+  readonly place: PlaceAddress;
+  readonly author: InboundAuthor;
+  /** As the platform has it; mentions of the platform are listed in `mentions`, in the order of the text. */
+  readonly text: string;
+  /** Platform ids of the accounts that the text mentions in the platform's own way, with where in the text. */
+  readonly mentions: readonly { readonly platformId: string; readonly at: number }[];
+  readonly replyTo?: string;
+  /** Our own key, where the platform gives it back (Discord: nonce). */
+  readonly key?: string;
+  readonly attachments: readonly Attachment[];
+  /** Milliseconds since the epoch, by the platform's clock. */
+  readonly at: number;
+  readonly threadName?: string;
+}
+
+export interface InboundAuthor {
+  readonly platformId: string;
+  readonly name: string;
+  readonly isBot: boolean;
+}
+
+export interface Attachment {
+  readonly name: string;
+  readonly url: string;
+  readonly contentType?: string;
+  /** Bytes. */
+  readonly size?: number;
+}
+
+export interface OutgoingPost {
+  readonly account: ChannelAccount;
+  readonly place: PlaceAddress;
+  /** At most `limits.messageLength`; mentions stand in the text as `<@agent-id>` and are put into the platform's form by the adapter. */
+  readonly text: string;
+  /** Agents that this text may mention; every other mention in it is shown and wakes nobody. */
+  readonly mentions: readonly { readonly agent: string; readonly platformId: string; readonly displayName: string }[];
+  /** At most 25 characters, the same for every attempt. */
+  readonly key: string;
+  readonly replyTo?: string;
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+}
+
+export interface OutgoingThread {
+  readonly account: ChannelAccount;
+  readonly channel: PlaceAddress;
+  readonly name: string;
+  readonly key: string;
+  /** Of the first attempt, milliseconds since the epoch: an older thread of the same name is another one. */
+  readonly since: number;
+}
+
+export type FoundOnPlatform = { readonly found: "yes"; readonly platformId: string } | { readonly found: "no" } | { readonly found: "unsure" };
+
+export type PlaceChange =
+  | { readonly kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed"; readonly place: PlaceAddress }
+  | { readonly kind: "thread-created"; readonly place: PlaceAddress; readonly name: string; readonly owner: string; readonly key?: string }
+  | { readonly kind: "renamed"; readonly place: PlaceAddress; readonly name: string };
+
+export interface ChannelFinding {
+  readonly ok: boolean;
+  readonly what: string;
+  readonly hint?: string;
+}
+
+/** Why a platform refused, in the classes of docs/spec/collaboration §6. */
+export type ChannelFailure =
+  /** 403: no retry; `missing` names the permission when known. */
+  | "permission"
+  /** 404: the place or message is gone; no retry. */
+  | "not-found"
+  /** 429: again after `retryAfterMs`; never counts as an attempt. */
+  | "rate-limited"
+  /** 401: the account goes offline. */
+  | "credential"
+  /** 400: the platform refuses this content; no retry. */
+  | "invalid"
+  /** 5xx, no answer, connection cut: it may have arrived. */
+  | "transient";
+
+export class ChannelError extends Error {
+  readonly failure: ChannelFailure;
+  readonly retryAfterMs: number | undefined;
+  /** The platform has certainly not done it. */
+  readonly notSent: boolean;
+  /** HTTP status or the platform's own code, for the log. */
+  readonly detail: string | undefined;
+  /** Of `permission`: what the account lacks, in the platform's word, when known. */
+  readonly missing: string | undefined;
+  /** `CHANNEL_PERMISSION`, `CHANNEL_NOT_FOUND` …: what is left of the class in a record. */
+  readonly code: string;
+
+  constructor(failure: ChannelFailure, message: string, options: { retryAfterMs?: number; notSent?: boolean; detail?: string; missing?: string; cause?: unknown } = {}) {
+    super(message, options);
+    this.name = "ChannelError";
+    this.failure = failure;
+    this.code = `CHANNEL_${failure.replace("-", "_").toUpperCase()}`;
+    this.retryAfterMs = options.retryAfterMs;
+    this.notSent = options.notSent ?? (failure !== "transient");
+    this.detail = options.detail;
+    this.missing = options.missing;
+  }
+}

@@ -1,0 +1,238 @@
+import { createHash } from "node:crypto";
+import type { Transaction } from "../durable/database.ts";
+import type { FailureVerdict, GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../durable/outbox.ts";
+import type { Json } from "../kernel/json.ts";
+import { ChannelError, type ChannelAdapter, type ChannelFailure, type FoundOnPlatform, type OutgoingPost, type OutgoingThread } from "./channel-adapter.ts";
+import type { Directory } from "./directory.ts";
+import { addressOf, type Place } from "./place.ts";
+import type { StoredMessage } from "./room-store.ts";
+import { enqueueNotice } from "./notices.ts";
+import { partKey, partLength, type RoomsSetting, type Talk } from "./talk.ts";
+import { splitMessage } from "./text.ts";
+import { roomTexts } from "./texts.ts";
+
+/** What leaves for a platform: a part of a message, or a thread that is to be made. */
+export type Departure = { readonly kind: "post"; readonly message: string; readonly part: number; readonly parts: number } | { readonly kind: "thread"; readonly place: string };
+
+/** How long an answerless post may be sent again without looking: the platform remembers its nonce for longer. Source: docs/spec/collaboration §6. */
+const BLIND_MS = 60_000;
+
+/** Brings what the outbox holds to the platform, finds what may have arrived, and tells what failed. */
+export class Delivery {
+  readonly #setting: RoomsSetting;
+  readonly #talk: Talk;
+  /** When this process first tried an entry, on the monotonic clock; bounded, oldest out. */
+  readonly #tried = new Map<string, number>();
+
+  constructor(setting: RoomsSetting, talk: Talk) {
+    this.#setting = setting;
+    this.#talk = talk;
+  }
+
+  /** For `Outbox.handle`. */
+  handler(adapter: ChannelAdapter): OutsideHandler {
+    return {
+      send: (payload, { key, signal }) => this.#send(adapter, payload as unknown as Departure, key, signal),
+      probe: (payload, { key, signal }) => this.#probe(adapter, payload as unknown as Departure, key, signal),
+      classify: (error) => verdictOf(error),
+      onSent: (sent, tx) => this.#sent(adapter, sent, tx),
+      onGivenUp: (given, tx) => this.#givenUp(adapter, given, tx),
+    };
+  }
+
+  async #send(adapter: ChannelAdapter, departure: Departure, key: string, signal: AbortSignal): Promise<Json> {
+    this.#noteTry(key);
+    if (departure.kind === "thread") {
+      const thread = await this.#threadOf(departure.place, key);
+      return adapter.createThread(thread, { signal });
+    }
+    const { post } = await this.#postOf(adapter, departure, key);
+    return adapter.post(post, { signal });
+  }
+
+  /** Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's own memory of the key is enough. */
+  async #probe(adapter: ChannelAdapter, departure: Departure, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
+    const triedAt = this.#tried.get(key);
+    if (departure.kind === "post" && triedAt !== undefined && this.#setting.clock.monotonic() - triedAt < BLIND_MS) return "not_happened";
+    if (departure.kind === "thread") return answerOf(await adapter.findThread(await this.#threadOf(departure.place, key), { signal }));
+    const { post, after } = await this.#postOf(adapter, departure, key);
+    return answerOf(await adapter.findPost(post, { ...(after !== undefined && { after }), signal }));
+  }
+
+  async #postOf(adapter: ChannelAdapter, departure: Departure & { kind: "post" }, key: string): Promise<{ post: OutgoingPost; message: StoredMessage; after: string | undefined }> {
+    const { store, directory, database } = this.#setting;
+    const message = await store.message(departure.message);
+    const place = message && (await store.place(message.place));
+    if (!message || !place) throw new ChannelError("not-found", "The message or its place is gone.");
+    if (place.state === "closed") throw new ChannelError("not-found", `${place.name} is closed: ${place.closedBecause ?? "gone"}.`);
+    if (place.kind === "thread" && place.thread === null) throw new ChannelError("not-found", `The thread ${place.name} was never made.`);
+    const account = directory.account(adapter.name, message.author);
+    if (!account) throw new ChannelError("credential", `${message.author} has no account on ${adapter.name} any more.`);
+    const part = splitMessage(message.text, partLength(adapter.limits.messageLength))[departure.part] ?? "";
+    const isLast = departure.part === departure.parts - 1;
+    const [last] = await database.query<{ platform_id: string }>(LAST_POSTED, [adapter.name, place.id, message.author, message.seq]);
+    const replyTo = departure.part === 0 && message.replyTo !== null ? await this.#platformIdOf(adapter.name, message.replyTo) : undefined;
+    const post: OutgoingPost = {
+      account,
+      place: addressOf(place),
+      text: linked(part, message.mentions, directory),
+      mentions: message.mentions.flatMap((agent) => {
+        const platformId = directory.platformIdOf(adapter.name, agent);
+        return platformId === undefined ? [] : [{ agent, platformId, displayName: directory.nameOf(agent) }];
+      }),
+      key: nonceOf(key),
+      ...(replyTo !== undefined && { replyTo }),
+      ...(isLast && message.buttons && { buttons: message.buttons }),
+    };
+    return { post, message, after: last?.platform_id };
+  }
+
+  async #threadOf(placeId: string, key: string): Promise<OutgoingThread> {
+    const { store, directory, database } = this.#setting;
+    const place = await store.place(placeId);
+    const parent = place?.parent ? await store.place(place.parent) : undefined;
+    const [row] = await database.query<{ owner: string; created_at: Date }>(THREAD_OWNER, [placeId]);
+    const account = row && directory.account(place!.adapter, row.owner);
+    if (!place || !parent || parent.state === "closed" || !account) throw new ChannelError("not-found", "The channel of the thread, or the account that makes it, is gone.");
+    return { account, channel: addressOf(parent), name: place.name, key: nonceOf(key), since: row.created_at.getTime() };
+  }
+
+  async #platformIdOf(adapter: string, message: string): Promise<string | undefined> {
+    const [row] = await this.#setting.database.query<{ platform_id: string }>(PART_OF, [adapter, message]);
+    return row?.platform_id;
+  }
+
+  async #sent(adapter: ChannelAdapter, sent: Sent, tx: Transaction): Promise<() => void> {
+    const departure = sent.payload as unknown as Departure;
+    const platformId = (sent.result as { platformId?: string } | null)?.platformId;
+    this.#tried.delete(sent.key);
+    if (departure.kind === "thread") {
+      await tx.query(THREAD_MADE, [departure.place, platformId ?? null]);
+      await this.#setting.store.emit(tx, [{ type: "room.thread_made", role: "system", room: departure.place, data: {} }]);
+    } else {
+      if (platformId !== undefined) await tx.query(PART_MADE, [adapter.name, platformId, departure.message, departure.part]);
+      if (departure.part === departure.parts - 1) await this.#talk.posted(tx, departure.message);
+    }
+    return () => this.#talk.announce();
+  }
+
+  /** Failed for good, or nobody knows: the message says so, its later parts stay, and somebody is told. */
+  async #givenUp(adapter: ChannelAdapter, given: GivenUp, tx: Transaction): Promise<void> {
+    const departure = given.payload as unknown as Departure;
+    const error = given.error as { code?: string; message?: string };
+    this.#tried.delete(given.key);
+    if (departure.kind === "thread") {
+      await tx.query(CLOSE, [departure.place, `the thread could not be made: ${error.message ?? given.outcome}`]);
+      const messages = await tx.query<{ id: string }>(QUEUED_IN, [departure.place]);
+      for (const { id } of messages) await this.#failMessage(adapter, id, given, error, tx);
+      return;
+    }
+    await this.#failMessage(adapter, departure.message, given, error, tx);
+    for (let part = departure.part + 1; part < departure.parts; part++) await tx.query(DROP_PART, [partKey(departure.message, part)]);
+  }
+
+  async #failMessage(adapter: ChannelAdapter, messageId: string, given: GivenUp, error: { code?: string; message?: string }, tx: Transaction): Promise<void> {
+    const { store, directory, locale } = this.#setting;
+    const message = await store.message(messageId, tx);
+    const place = message && (await store.place(message.place, tx));
+    if (!message || !place) return;
+    await tx.query(FAILED, [messageId, given.outcome, JSON.stringify(error)]);
+    const failure = failureOf(error.code);
+    await store.escalate(tx, {
+      subject: subjectOf(failure, message, place, adapter.name),
+      type: failure === "credential" ? "account" : "delivery",
+      severity: failure === "credential" || given.outcome === "unknown" ? "critical" : "warning",
+      tenant: place.tenant,
+      question: `${directory.nameOf(message.author)} → ${place.name}: ${error.message ?? "not delivered"}`,
+      context: { message: messageId, place: place.id, account: message.author, adapter: adapter.name, code: error.code ?? null, outcome: given.outcome, attempts: given.attempts },
+    });
+    await store.emit(tx, [{ type: "room.delivery_failed", role: "system", room: place.id, agent: message.author, data: { message: messageId, outcome: given.outcome, code: error.code ?? null, detail: error.message ?? null } }]);
+    if (failure === "credential") await tx.query(REFUSED, [adapter.name, directory.account(adapter.name, message.author)?.id ?? message.author, error.message ?? null]);
+    if (failure === "not-found" && place.kind !== "channel") await tx.query(CLOSE, [place.id, error.message ?? "the platform does not know it any more"]);
+    if (message.request !== null) await this.#withdraw(message, error, tx, roomTexts(locale).deliveryFailed);
+  }
+
+  /** What could not be asked is no open request; the place where it began is told. */
+  async #withdraw(message: StoredMessage, error: { message?: string }, tx: Transaction, sentence: (who: string, why: string) => string): Promise<void> {
+    const { store, directory } = this.#setting;
+    const [request] = await tx.query<{ to_agent: string; from_agent: string; origin: { place?: string; session?: string } }>(WITHDRAW, [message.request, message.id]);
+    if (!request) return;
+    await store.emit(tx, [{ type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(request.origin.session !== undefined && { session: request.origin.session }), data: { request: message.request, to: request.to_agent, why: error.message ?? null } }]);
+    if (request.origin.place === undefined || request.origin.place === message.place) return;
+    await enqueueNotice(tx, { place: request.origin.place, author: request.from_agent, text: sentence(directory.nameOf(request.to_agent), error.message ?? "?") });
+  }
+
+  #noteTry(key: string): void {
+    if (this.#tried.has(key)) return;
+    this.#tried.set(key, this.#setting.clock.monotonic());
+    if (this.#tried.size > 10_000) this.#tried.delete(this.#tried.keys().next().value!);
+  }
+}
+
+/** The platform's classes in the outbox's. Source: docs/spec/collaboration §6. */
+const VERDICTS = {
+  permission: "permanent",
+  "not-found": "permanent",
+  invalid: "permanent",
+  credential: "permanent",
+  "rate-limited": "rate-limited",
+  transient: "transient",
+} as const satisfies Record<ChannelFailure, FailureVerdict["class"]>;
+
+function verdictOf(error: unknown): FailureVerdict | undefined {
+  if (!(error instanceof ChannelError)) return undefined;
+  return { class: VERDICTS[error.failure], notSent: error.notSent, ...(error.retryAfterMs !== undefined && { afterMs: error.retryAfterMs }) };
+}
+
+function failureOf(code: string | undefined): ChannelFailure | undefined {
+  return (Object.keys(VERDICTS) as ChannelFailure[]).find((failure) => code === new ChannelError(failure, "").code);
+}
+
+/** One open escalation per account and reason, not one per message. */
+function subjectOf(failure: ChannelFailure | undefined, message: StoredMessage, place: Place, adapter: string): string {
+  if (failure === "credential") return `room:account:${adapter}:${message.author}`;
+  if (failure === "permission" || failure === "not-found") return `room:${failure}:${message.author}:${place.id}`;
+  return `room:delivery:${message.id}`;
+}
+
+function answerOf(found: FoundOnPlatform): ProbeAnswer {
+  if (found.found === "yes") return { status: "happened", result: { platformId: found.platformId } };
+  return found.found === "no" ? "not_happened" : "unknown";
+}
+
+/** Names of the mentioned as `<@agent-id>`, which the adapter turns into its platform's mention. Only where nothing hangs before the `@`. */
+function linked(text: string, mentions: readonly string[], directory: Directory): string {
+  let linkedText = text;
+  for (const agent of mentions) {
+    const names = [directory.nameOf(agent), agent].sort((a, b) => b.length - a.length).map((name) => name.replace(/[^\p{L}\p{N}]/gu, "\\$&"));
+    linkedText = linkedText.replace(new RegExp(`(?<![\\p{L}\\p{N}<\`])@(?:${names.join("|")})`, "iu"), `<@${agent}>`);
+  }
+  return linkedText;
+}
+
+/** At most 25 characters, the same for every attempt of one part. Source: docs/spec/collaboration §6. */
+export function nonceOf(key: string): string {
+  return createHash("sha256").update(key).digest("base64url").slice(0, 25);
+}
+
+const LAST_POSTED = {
+  name: "room.last_posted",
+  text: `select p.platform_id from dure.room_messages m join dure.room_parts p on p.message = m.id and p.adapter = $1
+          where m.place = $2 and m.author = $3 and m.seq < $4 and m.delivery = 'sent' order by m.seq desc, p.part desc limit 1`,
+};
+const PART_OF = { name: "room.part_of", text: "select platform_id from dure.room_parts where adapter = $1 and message = $2 order by part limit 1" };
+const THREAD_OWNER = { name: "room.thread_owner", text: "select owner, created_at from dure.places where id = $1 and kind = 'thread'" };
+const THREAD_MADE = { name: "room.thread_made", text: "update dure.places set thread = coalesce($2, id) where id = $1 and thread is null" };
+const PART_MADE = { name: "room.part_made", text: "insert into dure.room_parts (adapter, platform_id, message, part) values ($1, $2, $3, $4) on conflict do nothing" };
+const CLOSE = { name: "room.close", text: "update dure.places set state = 'closed', closed_because = $2 where id = $1 and state <> 'closed'" };
+const QUEUED_IN = { name: "room.queued_in", text: "select id from dure.room_messages where place = $1 and delivery = 'queued' order by seq" };
+const DROP_PART = {
+  name: "room.drop_part",
+  text: `update dure.outbox set state = 'failed', settled_at = clock_timestamp(), error = '{"code": "EARLIER_PART_FAILED", "message": "An earlier part of the same message failed."}' where key = $1 and state = 'pending'`,
+};
+const FAILED = { name: "room.failed", text: "update dure.room_messages set delivery = $2, delivery_error = $3 where id = $1" };
+const REFUSED = { name: "room.refused", text: "update dure.accounts set state = 'refused', detail = $3, changed_at = clock_timestamp() where adapter = $1 and id = $2 and state <> 'refused'" };
+const WITHDRAW = {
+  name: "room.withdraw",
+  text: "update dure.requests set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null where id = $1 and message = $2 and state = 'open' returning to_agent, from_agent, origin",
+};

@@ -1,0 +1,51 @@
+import type { RoomLimits } from "./limits.ts";
+import type { OpenPlace, PlaceState } from "./place.ts";
+
+/** What a message does to the counters of its place, and whether a guard has tripped. */
+export interface GuardStep {
+  /** The state that the message is decided under, and that the place keeps. */
+  readonly state: PlaceState;
+  readonly agentMessages: number;
+  readonly recent: readonly number[];
+  /** Absent: no guard tripped now. */
+  readonly trip?: "thread-rate" | "exchange-budget";
+}
+
+/** A person speaks: a place that rests is awake again; one that was too fast stays slow for agents until its time. Pure. */
+export function personSpoke(place: OpenPlace): GuardStep {
+  return { state: place.state === "resting" ? "open" : place.state, agentMessages: 0, recent: place.recent };
+}
+
+/**
+ * An agent (or a foreign bot) has posted. The message that trips is posted, recorded and handled by nobody. A place that
+ * is not open counts on, but trips only once. Pure. Source: docs/spec/collaboration §5.
+ */
+export function agentSpoke(place: OpenPlace, limits: RoomLimits): GuardStep {
+  const recent = [...place.recent.filter((at) => at > place.now - limits.threadPerMs), place.now].slice(-(limits.threadMessages + 1));
+  const agentMessages = place.agentMessages + 1;
+  if (place.state !== "open") return { state: place.state, agentMessages, recent };
+  if (recent.length > limits.threadMessages) return { state: "suspended", agentMessages, recent, trip: "thread-rate" };
+  if (agentMessages >= limits.exchangeMessages) return { state: "resting", agentMessages, recent, trip: "exchange-budget" };
+  return { state: "open", agentMessages, recent };
+}
+
+/** A `collaborate` wakes a place that rests; one that is suspended keeps its time. Pure. */
+export function collaborateSpoke(place: OpenPlace, step: GuardStep): GuardStep {
+  const { trip: _, ...rest } = step;
+  if (step.trip === "thread-rate") return { ...step, agentMessages: 0 };
+  return { ...rest, state: place.state === "resting" || step.trip === "exchange-budget" ? "open" : step.state, agentMessages: 0 };
+}
+
+/** Whether an unordered pair may call once more; `waitMs` until it may. Pure. */
+export function pairMayCall(calls: readonly number[], now: number, limits: RoomLimits): { ok: true; calls: readonly number[] } | { ok: false; waitMs: number } {
+  const recent = calls.filter((at) => at > now - limits.pairPerMs);
+  const oldest = recent[recent.length - limits.pairCalls];
+  if (oldest !== undefined) return { ok: false, waitMs: oldest + limits.pairPerMs - now };
+  return { ok: true, calls: [...recent, now] };
+}
+
+/** What the chain of askers says about one more request. Pure. */
+export function chainAllows(chain: readonly string[], target: string, sameTopic: boolean, limits: RoomLimits): "ok" | "cycle" | "too-deep" {
+  if (sameTopic && chain.includes(target)) return "cycle";
+  return chain.length > limits.chainDepth ? "too-deep" : "ok";
+}

@@ -1,0 +1,228 @@
+import { codeOf, messageOf } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Accounts } from "./accounts.ts";
+import type { AccountState, ChannelAccount, ChannelAdapter, ChannelPort, InboundMessage, PlaceAddress, PlaceChange } from "./channel-adapter.ts";
+import { enqueueNotice } from "./notices.ts";
+import { addressOf, type Place } from "./place.ts";
+import type { RoomsSetting, Talk } from "./talk.ts";
+import { checkText } from "./text.ts";
+import { roomTexts } from "./texts.ts";
+
+/** How long a message of an unknown thread waits while its channel is making one, milliseconds. Source: docs/spec/collaboration §6. */
+const UNKNOWN_THREAD_MS = 10_000;
+const UNKNOWN_THREAD_LOOK_MS = 200;
+
+/** What platforms tell, brought into dure's words: the port of one adapter. */
+export class Inbound implements ChannelPort {
+  readonly #setting: RoomsSetting;
+  readonly #adapter: ChannelAdapter;
+  readonly #talk: Talk;
+  readonly #accounts: Accounts;
+  readonly #press: ButtonAnswer;
+  readonly #over = new AbortController();
+
+  constructor(setting: RoomsSetting, parts: { adapter: ChannelAdapter; talk: Talk; accounts: Accounts; press: ButtonAnswer }) {
+    this.#setting = setting;
+    this.#adapter = parts.adapter;
+    this.#talk = parts.talk;
+    this.#accounts = parts.accounts;
+    this.#press = parts.press;
+  }
+
+  get clock(): ChannelPort["clock"] {
+    return this.#setting.clock;
+  }
+
+  get logger(): ChannelPort["logger"] {
+    return this.#setting.logger;
+  }
+
+  stop(): void {
+    this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
+  }
+
+  async received(account: ChannelAccount, message: InboundMessage): Promise<void> {
+    await this.#receive(account, message, false);
+  }
+
+  async edited(_account: ChannelAccount, change: { platformId: string; place: PlaceAddress; text: string }): Promise<void> {
+    const { database, store } = this.#setting;
+    const checked = checkText(change.text);
+    if (!checked.ok) return;
+    await database.transaction(async (tx) => {
+      const [edited] = await tx.query<{ id: string; place: string }>(EDIT, [this.#adapter.name, change.platformId, checked.text]);
+      if (edited) await store.emit(tx, [{ type: "room.edited", role: "conversation", room: edited.place, data: { message: edited.id } }]);
+    });
+    this.#talk.announce();
+  }
+
+  async placeChanged(_account: ChannelAccount, change: PlaceChange): Promise<void> {
+    const { database, store } = this.#setting;
+    const known = await store.placeAt(change.place);
+    if (!known) return;
+    await database.transaction(async (tx) => {
+      const place = await store.open(tx, known.id);
+      if (!place) return;
+      if (change.kind === "thread-deleted" || change.kind === "channel-removed") {
+        await tx.query(CLOSE, [place.id, change.kind === "thread-deleted" ? "the thread was deleted" : "the channel was removed, or may not be seen any more"]);
+        await tx.query(FORGET_PARTICIPANTS, [place.id]);
+        await store.emit(tx, [{ type: "room.closed", role: "system", room: place.id, data: { because: change.kind } }]);
+        if (change.kind === "channel-removed") {
+          await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "warning", tenant: place.tenant, question: `${place.name}: ${change.kind}`, context: { place: place.id, adapter: this.#adapter.name } });
+        }
+      }
+      if (change.kind === "thread-archived" || change.kind === "thread-opened") await tx.query(ARCHIVE, [place.id, change.kind === "thread-archived"]);
+      if (change.kind === "renamed") await tx.query(RENAME, [place.id, change.name]);
+    });
+    this.#talk.announce();
+  }
+
+  async accountChanged(account: ChannelAccount, state: AccountState, detail?: string): Promise<void> {
+    if (account.platformId !== undefined) this.#setting.directory.learnPlatformId(this.#adapter.name, account.id, account.platformId);
+    await this.#accounts.changed(this.#adapter.name, account, state, detail);
+  }
+
+  /** Reads what came while nobody listened: young messages are decided as usual, older ones recorded; an old mention is told to have been missed. */
+  async mayHaveMissed(account: ChannelAccount): Promise<void> {
+    const { database, clock, limits, logger } = this.#setting;
+    const places = await database.query<{ id: string; last: string | null }>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs]);
+    for (const { id, last } of places) {
+      const place = await this.#setting.store.place(id);
+      if (!place || place.channel === null) continue;
+      try {
+        const missed = await this.#adapter.readSince(account, addressOf(place), { ...(last !== null && { after: last }), limit: limits.missedPerPlace, signal: this.#over.signal });
+        for (const message of missed) await this.#receive(account, message, clock.now() - message.at > limits.missedMs);
+        if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
+      } catch (error) {
+        if (this.#over.signal.aborted) return;
+        logger.warn({ account: account.id, place: id, error: messageOf(error) }, `${account.id} could not read what it missed in ${place.name}`);
+      }
+    }
+  }
+
+  async pressed(_account: ChannelAccount, press: { value: string; person: { id: string; name: string }; place: PlaceAddress }): Promise<string> {
+    const texts = roomTexts(this.#setting.locale);
+    const [escalation, value] = splitButton(press.value);
+    try {
+      const { label } = await this.#press(escalation, value, press.person.name);
+      return texts.answeredBy(press.person.name, label);
+    } catch (error) {
+      if (codeOf(error) === "ESCALATION_CLOSED") return texts.closedAlready();
+      return messageOf(error);
+    }
+  }
+
+  async #receive(account: ChannelAccount, message: InboundMessage, isOld: boolean): Promise<void> {
+    const { directory, database, allowBots } = this.#setting;
+    const strangers = [message.author.platformId, ...message.mentions.map(({ platformId }) => platformId)].filter((platformId) => !directory.byPlatformId(this.#adapter.name, platformId));
+    if (strangers.length > 0) await this.#accounts.learn();
+    const own = directory.byPlatformId(this.#adapter.name, message.author.platformId);
+    // A team agent's words are dure's own record; they are decided when their sending is recorded.
+    if (own) return this.#noteRead(account, message);
+    if (message.author.isBot && !allowBots) return this.#noteRead(account, message);
+    const place = await this.#placeOf(account, message.place, message.threadName);
+    if (!place) return;
+    const checked = checkText(message.text === "" && message.attachments.length > 0 ? message.attachments.map(({ name }) => `[${name}]`).join(" ") : message.text);
+    if (checked.ok) {
+      const mentions = [...message.mentions].sort((a, b) => a.at - b.at).flatMap(({ platformId }) => directory.byPlatformId(this.#adapter.name, platformId)?.id ?? []);
+      const replied = message.replyTo === undefined ? undefined : await this.#setting.store.messageAt(this.#adapter.name, message.replyTo);
+      const { messageId, repeated } = await this.#talk.hear(
+        place.id,
+        {
+          authorKind: message.author.isBot ? "foreign" : "person",
+          author: message.author.platformId,
+          authorName: message.author.name,
+          text: checked.text,
+          mentions,
+          platformId: message.platformId,
+          attachments: message.attachments,
+          at: message.at,
+          ...(replied && { replyTo: replied.id }),
+        },
+        [account.agent],
+        isOld ? { only: "record" } : {},
+      );
+      if (isOld && !repeated && mentions.includes(account.agent)) await this.#tellMissed(place, account, messageId);
+    }
+    await database.query(READ, [this.#adapter.name, account.id, place.id, message.platformId]);
+  }
+
+  async #tellMissed(place: Place, account: ChannelAccount, message: string): Promise<void> {
+    const { database, locale } = this.#setting;
+    await database.transaction(async (tx) => {
+      await enqueueNotice(tx, { place: place.id, author: account.agent, text: roomTexts(locale).missed() });
+      await this.#setting.store.emit(tx, [{ type: "room.missed", role: "system", room: place.id, agent: account.agent, data: { message } }]);
+    });
+    this.#talk.announce();
+  }
+
+  async #noteRead(account: ChannelAccount, message: InboundMessage): Promise<void> {
+    const place = await this.#setting.store.placeAt(message.place);
+    if (place) await this.#setting.database.query(READ, [this.#adapter.name, account.id, place.id, message.platformId]);
+  }
+
+  /** Undefined: not on the allowlist, neither handled nor recorded. A thread that people opened becomes a place here. */
+  async #placeOf(account: ChannelAccount, address: PlaceAddress, threadName: string | undefined): Promise<Place | undefined> {
+    const { store, directory, database, clock } = this.#setting;
+    const known = await store.placeAt(address);
+    if (known) return known;
+    if (address.direct) {
+      await database.query(NEW_DIRECT, [newId("direct", clock.now()), this.#adapter.name, account.displayName, address.channel, account.agent]);
+      return store.placeAt(address);
+    }
+    const channel = directory.channels.find((allowed) => allowed.adapter === this.#adapter.name && allowed.channel === address.channel);
+    if (!channel || address.thread === undefined) return undefined;
+    const parent = `${channel.adapter}:${channel.key}`;
+    // Perhaps it is one that we are making right now, whose id is not recorded yet.
+    for (let waited = 0; waited < UNKNOWN_THREAD_MS; waited += UNKNOWN_THREAD_LOOK_MS) {
+      const [open] = await database.query(BEING_MADE, [parent]);
+      if (!open) break;
+      await clock.sleep(UNKNOWN_THREAD_LOOK_MS, { signal: this.#over.signal });
+      const made = await store.placeAt(address);
+      if (made) return made;
+    }
+    await database.query(NEW_THREAD, [newId("thread", clock.now()), this.#adapter.name, parent, threadName ?? address.thread, address.guild ?? null, address.channel, address.thread]);
+    return store.placeAt(address);
+  }
+}
+
+/** Closes a question from a button; gives the label of the answer. */
+export type ButtonAnswer = (escalation: string, value: string, by: string) => Promise<{ label: string }>;
+
+/** `escalation_…:approve` in its two halves. */
+export function splitButton(value: string): readonly [string, string] {
+  const colon = value.indexOf(":");
+  return colon < 0 ? [value, ""] : [value.slice(0, colon), value.slice(colon + 1)];
+}
+
+const EDIT = {
+  name: "inbound.edit",
+  text: `update dure.room_messages m set text = $3, edited_at = clock_timestamp() from dure.room_parts p
+          where p.adapter = $1 and p.platform_id = $2 and m.id = p.message and m.author_kind <> 'agent' returning m.id, m.place`,
+};
+const CLOSE = { name: "inbound.close", text: "update dure.places set state = 'closed', closed_because = $2 where (id = $1 or parent = $1) and state <> 'closed'" };
+const FORGET_PARTICIPANTS = { name: "inbound.forget", text: "delete from dure.participants where place = $1 or place in (select id from dure.places where parent = $1)" };
+const ARCHIVE = { name: "inbound.archive", text: "update dure.places set archived = $2 where id = $1" };
+const RENAME = { name: "inbound.rename", text: "update dure.places set name = $2 where id = $1" };
+const READ = {
+  name: "inbound.read",
+  text: `insert into dure.account_reads as r (adapter, account, place, platform_id) values ($1, $2, $3, $4)
+         on conflict (adapter, account, place) do update set platform_id = $4, at = clock_timestamp() where (length($4), $4) > (length(r.platform_id), r.platform_id)`,
+};
+const READABLE = {
+  name: "inbound.readable",
+  text: `select p.id, r.platform_id as last from dure.places p
+           left join dure.account_reads r on r.adapter = p.adapter and r.account = $2 and r.place = p.id
+          where p.adapter = $1 and p.state <> 'closed' and (p.kind = 'channel' or (p.kind = 'direct' and p.agent = $3)
+             or (p.kind = 'thread' and p.thread is not null and p.active_at > clock_timestamp() - $4::double precision * interval '1 millisecond'))
+          order by p.id`,
+};
+const NEW_DIRECT = {
+  name: "inbound.new_direct",
+  text: "insert into dure.places (id, adapter, kind, name, channel, person, agent) values ($1, $2, 'direct', $3, $4, $4, $5) on conflict do nothing",
+};
+const BEING_MADE = { name: "inbound.being_made", text: "select 1 from dure.places where parent = $1 and kind = 'thread' and thread is null and state <> 'closed' limit 1" };
+const NEW_THREAD = {
+  name: "inbound.new_thread",
+  text: "insert into dure.places (id, adapter, kind, parent, name, guild, channel, thread) values ($1, $2, 'thread', $3, $4, $5, $6, $7) on conflict do nothing",
+};

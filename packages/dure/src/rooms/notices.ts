@@ -1,0 +1,31 @@
+import type { Queryable } from "../durable/database.ts";
+import { enqueue, type TransactionalHandler } from "../durable/outbox.ts";
+import type { RoomsSetting, Talk } from "./talk.ts";
+
+/** One line that dure says in an agent's name: it names nobody and wakes nobody. */
+export interface Notice {
+  readonly place: string;
+  readonly author: string;
+  readonly text: string;
+}
+
+export const NOTICE_TOPIC = "room.notice";
+
+/** For a line in another place than the one that is locked: a transaction holds the lock of one place. */
+export async function enqueueNotice(tx: Queryable, notice: Notice): Promise<void> {
+  await enqueue(tx, [{ topic: NOTICE_TOPIC, ordering: notice.place, payload: { ...notice } }]);
+}
+
+/** Says what was enqueued; a place that is gone meanwhile hears nothing. */
+export function noticeHandler(setting: RoomsSetting, talk: Talk): TransactionalHandler {
+  return {
+    transactional: true,
+    run: async (payload, { tx }) => {
+      const { place: id, author, text } = payload as unknown as Notice;
+      const place = await setting.store.open(tx, id);
+      if (!place || place.state === "closed" || !setting.directory.account(place.adapter, author)) return;
+      await talk.say(tx, place, { author, text, mark: "notice" });
+      setting.clock.after(0, () => talk.announce());
+    },
+  };
+}

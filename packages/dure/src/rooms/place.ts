@@ -1,0 +1,112 @@
+import type { PlaceAddress } from "./channel-adapter.ts";
+
+/** Where people and agents talk. */
+export interface Place {
+  readonly id: string;
+  readonly adapter: string;
+  readonly kind: "channel" | "thread" | "direct";
+  /** Of a thread: its channel. */
+  readonly parent: string | null;
+  readonly name: string;
+  readonly tenant: string;
+  readonly guild: string | null;
+  readonly channel: string | null;
+  /** Null while the platform is making the thread. */
+  readonly thread: string | null;
+  /** Of a direct room. */
+  readonly person: string | null;
+  readonly agent: string | null;
+  readonly isSink: boolean;
+  readonly state: PlaceState;
+  /** Milliseconds since the epoch. */
+  readonly suspendedUntil: number | null;
+  readonly closedBecause: string | null;
+  readonly archived: boolean;
+}
+
+/** `resting`: agents have said enough to each other. `suspended`: they said it too fast. `closed`: the platform has it no more. */
+export type PlaceState = "open" | "resting" | "suspended" | "closed";
+
+/** A place under its lock, as it is now. */
+export interface OpenPlace extends Place {
+  /** The database's clock, milliseconds since the epoch. */
+  readonly now: number;
+  readonly participants: readonly string[];
+  /** Agent messages since a person or a `collaborate` spoke. */
+  readonly agentMessages: number;
+  /** When the newest agent messages were posted, milliseconds since the epoch, oldest first. */
+  readonly recent: readonly number[];
+}
+
+/** A row of dure.places as JSON. */
+export interface PlaceRow {
+  readonly id: string;
+  readonly adapter: string;
+  readonly kind: Place["kind"];
+  readonly parent: string | null;
+  readonly name: string;
+  readonly tenant: string;
+  readonly guild: string | null;
+  readonly channel: string | null;
+  readonly thread: string | null;
+  readonly person: string | null;
+  readonly agent: string | null;
+  readonly is_sink: boolean;
+  readonly state: PlaceState;
+  readonly suspended_until: string | Date | null;
+  readonly closed_because: string | null;
+  readonly archived: boolean;
+}
+
+export interface OpenPlaceRow extends PlaceRow {
+  readonly now: number;
+  readonly participants: readonly string[];
+  readonly agent_messages: number;
+  readonly recent_ms: readonly number[];
+}
+
+export function placeOf(row: PlaceRow): Place {
+  return {
+    id: row.id,
+    adapter: row.adapter,
+    kind: row.kind,
+    parent: row.parent,
+    name: row.name,
+    tenant: row.tenant,
+    guild: row.guild,
+    channel: row.channel,
+    thread: row.thread,
+    person: row.person,
+    agent: row.agent,
+    isSink: row.is_sink,
+    state: row.state,
+    suspendedUntil: row.suspended_until === null ? null : new Date(row.suspended_until).getTime(),
+    closedBecause: row.closed_because,
+    archived: row.archived,
+  };
+}
+
+export function openPlaceOf(row: OpenPlaceRow): OpenPlace {
+  return { ...placeOf(row), now: row.now, participants: row.participants, agentMessages: row.agent_messages, recent: row.recent_ms };
+}
+
+export function addressOf(place: Place): PlaceAddress {
+  return {
+    adapter: place.adapter,
+    channel: place.channel ?? place.id,
+    ...(place.guild !== null && { guild: place.guild }),
+    ...(place.thread !== null && { thread: place.thread }),
+    ...(place.kind === "direct" && { direct: true }),
+  };
+}
+
+/** An agent's own history of a place. Fits docs/spec/conversation §6: at most 200 of `[A-Za-z0-9._:@-]`. */
+export function sessionIdOf(agent: string, place: string): string {
+  return `room:${agent}:${place}`;
+}
+
+/** The agent and the place of such a session; undefined for every other session. */
+export function placeOfSession(session: string): { agent: string; place: string } | undefined {
+  const [, agent, place] = /^room:([^:]+):(.+)$/.exec(session) ?? [];
+  return agent !== undefined && place !== undefined ? { agent, place } : undefined;
+}

@@ -1,0 +1,184 @@
+import type { Database } from "../durable/database.ts";
+import type { AccountState } from "./channel-adapter.ts";
+import type { Directory } from "./directory.ts";
+import { placeOf, type Place, type PlaceRow } from "./place.ts";
+import { messageOf, type MessageRow, type StoredMessage } from "./room-store.ts";
+
+export interface RoomSummary extends Place {
+  readonly defaultAgent: string | null;
+  /** Messages behind what the person has read. */
+  readonly unread: number;
+  readonly lastAt: number | null;
+  readonly members: readonly string[];
+}
+
+export interface ThreadSummary extends Place {
+  readonly participants: readonly string[];
+  readonly messages: number;
+  readonly unread: number;
+  readonly activeAt: number;
+  readonly createdAt: number;
+  readonly openRequests: number;
+}
+
+export interface AgentStatus {
+  readonly id: string;
+  readonly displayName: string;
+  readonly service: string;
+  readonly leads: boolean;
+  readonly channel: string | null;
+  readonly accounts: readonly { readonly adapter: string; readonly id: string; readonly state: AccountState; readonly detail: string | null; readonly changedAt: number }[];
+  /** Turns that it works on now, and messages that wait for it. */
+  readonly working: number;
+  readonly waiting: number;
+  /** Of the last 24 h. */
+  readonly tokensToday: number;
+  readonly microUsdToday: number;
+}
+
+export interface Observation {
+  readonly agent: string;
+  readonly place: string;
+  readonly message: string;
+  readonly sender: string;
+  readonly excerpt: string;
+  readonly at: number;
+}
+
+/** What pages and programs see of rooms. Another tenant's room is not found; Discord's belong to the empty tenant. */
+export class RoomReader {
+  readonly #database: Database;
+  readonly #directory: Directory;
+
+  constructor(options: { database: Database; directory: Directory }) {
+    this.#database = options.database;
+    this.#directory = options.directory;
+  }
+
+  async rooms(who: { tenant: string; person: string }): Promise<readonly RoomSummary[]> {
+    const rows = await this.#database.query<PlaceRow & { unread: number; last_at: Date | null }>(ROOMS, [who.tenant, who.person]);
+    return rows.map((row) => {
+      const channel = this.#directory.channelOf(row.id);
+      const members = row.kind === "direct" ? [row.agent ?? ""] : this.#directory.agents.filter((agent) => agent.accounts[row.adapter]).map((agent) => agent.id);
+      return { ...placeOf(row), defaultAgent: channel?.defaultAgent ?? (row.kind === "direct" ? row.agent : (this.#directory.lead?.id ?? null)), unread: row.unread, lastAt: row.last_at?.getTime() ?? null, members };
+    });
+  }
+
+  /** Newest first; those of one room. */
+  async threads(room: string, who: { tenant: string; person: string }, limit = 100): Promise<readonly ThreadSummary[]> {
+    const rows = await this.#database.query<ThreadRow>(THREADS, [room, who.tenant, who.person, Math.min(limit, 500), null]);
+    return rows.map(threadOf);
+  }
+
+  async thread(id: string, who: { tenant: string; person: string }): Promise<ThreadSummary | undefined> {
+    const [row] = await this.#database.query<ThreadRow>(THREADS, [null, who.tenant, who.person, 1, id]);
+    return row && threadOf(row);
+  }
+
+  /** The last `limit` messages of a place, or those behind `after` / before `before`; oldest first. */
+  async messages(place: string, options: { after?: number; before?: number; limit?: number }): Promise<readonly StoredMessage[]> {
+    const limit = Math.min(options.limit ?? 50, 200);
+    const statement = options.after === undefined ? LAST_MESSAGES : NEXT_MESSAGES;
+    const rows = await this.#database.query<MessageRow>(statement, [place, options.after ?? options.before ?? null, limit]);
+    return rows.map(messageOf);
+  }
+
+  /** Agents that work on an answer for this place now. */
+  async typing(place: string): Promise<readonly string[]> {
+    return (await this.#database.query<{ agent: string }>(TYPING, [place])).map(({ agent }) => agent);
+  }
+
+  async observations(filter: { agent?: string; place?: string; tenant: string }): Promise<readonly Observation[]> {
+    const rows = await this.#database.query<{ agent: string; place: string; message: string; sender: string; excerpt: string; at: Date }>(OBSERVATIONS, [filter.agent ?? null, filter.place ?? null, filter.tenant]);
+    return rows.map((row) => ({ ...row, at: row.at.getTime() }));
+  }
+
+  async agents(): Promise<readonly AgentStatus[]> {
+    const accounts = await this.#database.query<{ adapter: string; id: string; agent: string; state: AccountState; detail: string | null; changed_at: Date }>(ACCOUNTS);
+    const load = await this.#database.query<{ agent: string; working: number; waiting: number }>(LOAD);
+    const spend = await this.#database.query<{ agent: string; tokens: number; micro_usd: number }>(SPEND);
+    return this.#directory.agents.map((agent) => {
+      const busy = load.find((row) => row.agent === agent.id);
+      const spent = spend.find((row) => row.agent === agent.id);
+      return {
+        id: agent.id,
+        displayName: agent.displayName,
+        service: agent.service,
+        leads: agent.leads,
+        channel: agent.channel ?? null,
+        accounts: accounts.filter((row) => row.agent === agent.id).map((row) => ({ adapter: row.adapter, id: row.id, state: row.state, detail: row.detail, changedAt: row.changed_at.getTime() })),
+        working: busy?.working ?? 0,
+        waiting: busy?.waiting ?? 0,
+        tokensToday: spent?.tokens ?? 0,
+        microUsdToday: spent?.micro_usd ?? 0,
+      };
+    });
+  }
+
+  async read(who: { tenant: string; person: string }, place: string, seq: number): Promise<void> {
+    await this.#database.query(READ, [who.tenant, who.person, place, seq]);
+  }
+}
+
+interface ThreadRow extends PlaceRow {
+  readonly participants: readonly string[] | null;
+  readonly messages: number;
+  readonly unread: number;
+  readonly open_requests: number;
+  readonly active_at: Date;
+  readonly created_at: Date;
+}
+
+function threadOf(row: ThreadRow): ThreadSummary {
+  return { ...placeOf(row), participants: row.participants ?? [], messages: row.messages, unread: row.unread, openRequests: row.open_requests, activeAt: row.active_at.getTime(), createdAt: row.created_at.getTime() };
+}
+
+/** A suspension that has run out is none. */
+const EFFECTIVE = "case when p.state = 'suspended' and p.suspended_until <= clock_timestamp() then 'open' else p.state end as state";
+
+const ROOMS = {
+  name: "rooms.rooms",
+  text: `
+    select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
+           (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at
+      from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $1 and r.person = $2
+     where p.kind <> 'thread' and (p.tenant = $1 or p.tenant = '') and not p.is_sink
+       and (p.kind = 'channel' or (p.adapter = 'web' and p.person = $2 and p.tenant = $1))
+     order by p.kind, p.created_at, p.id limit 500`,
+};
+const THREADS = {
+  name: "rooms.threads",
+  text: `
+    select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread, (p.next_seq - 1)::integer as messages,
+           (select array_agg(a.agent order by a.since, a.agent) from dure.participants a where a.place = p.id) as participants,
+           (select count(*)::integer from dure.requests q where q.thread = p.id and q.state = 'open') as open_requests
+      from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $2 and r.person = $3
+     where p.kind = 'thread' and ($1::text is null or p.parent = $1) and ($5::text is null or p.id = $5) and (p.tenant = $2 or p.tenant = '')
+     order by p.active_at desc limit $4`,
+};
+const NEXT_MESSAGES = { name: "rooms.next_messages", text: "select * from dure.room_messages where place = $1 and seq > $2::bigint order by seq limit $3" };
+const LAST_MESSAGES = {
+  name: "rooms.last_messages",
+  text: "select * from (select * from dure.room_messages where place = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3) newest order by seq",
+};
+const OBSERVATIONS = {
+  name: "rooms.observations",
+  text: `select a.agent, o.place, o.message, o.sender, o.excerpt, o.at from dure.observations o join dure.places p on p.id = o.place, unnest(o.agents) as a(agent)
+          where ($1::text is null or a.agent = $1) and ($2::text is null or o.place = $2) and (p.tenant = $3 or p.tenant = '') and o.at > clock_timestamp() - interval '24 hours'
+          order by o.at, o.message, a.agent limit 1000`,
+};
+const ACCOUNTS = { name: "rooms.accounts", text: "select adapter, id, agent, state, detail, changed_at from dure.accounts order by adapter, id" };
+const LOAD = {
+  name: "rooms.load",
+  text: "select agent, count(*) filter (where state = 'running')::integer as working, count(*) filter (where state = 'waiting')::integer as waiting from dure.handlings where state <> 'done' group by agent",
+};
+const SPEND = {
+  name: "rooms.spend",
+  text: "select agent, sum(tokens_in + tokens_out)::bigint as tokens, coalesce(sum(cost_micro_usd), 0)::bigint as micro_usd from dure.model_calls where at > clock_timestamp() - interval '24 hours' group by agent",
+};
+const TYPING = { name: "rooms.typing", text: "select distinct agent from dure.handlings where place = $1 and state = 'running'" };
+const READ = {
+  name: "rooms.read",
+  text: `insert into dure.person_reads as r (tenant, person, place, seq) values ($1, $2, $3, $4)
+         on conflict (tenant, person, place) do update set seq = greatest(r.seq, $4), person = $2`,
+};

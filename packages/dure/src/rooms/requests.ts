@@ -1,0 +1,150 @@
+import type { Transaction } from "../durable/database.ts";
+import type { Cancel } from "../kernel/clock.ts";
+import { codeOf, messageOf } from "../kernel/errors.ts";
+import { enqueueNotice } from "./notices.ts";
+import type { OpenPlace } from "./place.ts";
+import type { RoomsSetting, Talk } from "./talk.ts";
+import { roomTexts } from "./texts.ts";
+
+/** How often somebody looks for requests that nobody answered, milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+const AT_ONCE = 50;
+
+interface DueRequest {
+  readonly id: string;
+  readonly from_agent: string;
+  readonly to_agent: string;
+  readonly thread: string;
+  readonly reminders: number;
+  readonly waited_ms: number;
+}
+
+/** What agents asked of each other: closed by exactly one answer, remembered until then. */
+export class Requests {
+  readonly #setting: RoomsSetting;
+  readonly #talk: Talk;
+  #cancel: Cancel | undefined;
+  #looking: Promise<void> | undefined;
+
+  constructor(setting: RoomsSetting, talk: Talk) {
+    this.#setting = setting;
+    this.#talk = talk;
+  }
+
+  start(): void {
+    this.#cancel ??= this.#setting.clock.every(LOOK_EVERY_MS, () => void this.look());
+  }
+
+  async stop(): Promise<void> {
+    this.#cancel?.();
+    await this.#looking;
+  }
+
+  /**
+   * An agent has said something in a thread. The turn that a request started answers that request; any other message answers
+   * the oldest request to this agent whose own turn ended without a word. Returns the closed request.
+   */
+  async answeredBy(tx: Transaction, place: OpenPlace, answer: { agent: string; message: string; request?: string }): Promise<string | undefined> {
+    const { store, directory, locale } = this.#setting;
+    const [closed] = await tx.query<{ id: string; from_agent: string; to_agent: string; origin: { place?: string; session?: string }; reminders: number }>(CLOSE_ONE, [
+      place.id,
+      answer.agent,
+      answer.request ?? null,
+      answer.message,
+    ]);
+    if (!closed) return undefined;
+    await store.settleEscalation(tx, `room:unanswered:${closed.id}`, closed.to_agent);
+    await store.emit(tx, [
+      {
+        type: "collaborate.answered",
+        role: "delegation",
+        room: place.id,
+        agent: closed.to_agent,
+        ...(closed.origin.session !== undefined && { session: closed.origin.session }),
+        data: { request: closed.id, from: closed.from_agent, to: closed.to_agent, message: answer.message, thread: place.id },
+      },
+    ]);
+    if (closed.origin.place !== undefined && closed.origin.place !== place.id) {
+      await enqueueNotice(tx, { place: closed.origin.place, author: closed.from_agent, text: roomTexts(locale).answered(directory.nameOf(closed.to_agent), linkTo(place)) });
+    }
+    return closed.id;
+  }
+
+  /** Reminds, and at last tells an operator. One process at a time per request. */
+  look(): Promise<void> {
+    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { database, logger } = this.#setting;
+    try {
+      const due = await database.query<{ id: string }>(DUE, [AT_ONCE]);
+      for (const { id } of due) await this.#remind(id);
+      if (due.length > 0) this.#talk.announce();
+    } catch (error) {
+      if (codeOf(error) !== "DATABASE_CLOSED") logger.warn({ error: messageOf(error) }, "could not look for unanswered requests; looking again");
+    }
+  }
+
+  async #remind(id: string): Promise<void> {
+    const { database, store, directory, limits, locale } = this.#setting;
+    await database.transaction(async (tx) => {
+      // The thread's place first, like everybody who writes in it.
+      const [at] = await tx.query<{ thread: string }>(THREAD_OF, [id]);
+      const place = at && (await store.open(tx, at.thread));
+      const [request] = await tx.query<DueRequest>(TAKE_DUE, [id]);
+      if (!request || !place) return;
+      const minutes = Math.round(request.waited_ms / 60_000);
+      if (request.reminders < limits.reminderMs.length) {
+        const next = limits.reminderMs[request.reminders + 1] ?? limits.unansweredMs;
+        await tx.query(REMINDED, [id, next]);
+        if (place.state === "closed" || !directory.account(place.adapter, request.from_agent)) return;
+        const text = roomTexts(locale).reminder(`<@${request.to_agent}>`, directory.nameOf(request.from_agent), minutes);
+        await this.#talk.say(tx, place, { author: request.from_agent, text, mark: "reminder", mentions: [request.to_agent], request: id });
+        return;
+      }
+      await tx.query(GIVE_UP_REMINDING, [id]);
+      await store.escalate(tx, {
+        subject: `room:unanswered:${id}`,
+        type: "unanswered",
+        severity: "warning",
+        tenant: place.tenant,
+        question: `${directory.nameOf(request.from_agent)} → ${directory.nameOf(request.to_agent)}: ${minutes} min (${place.name})`,
+        context: { request: id, from: request.from_agent, to: request.to_agent, thread: place.id },
+      });
+    });
+  }
+}
+
+/** A link that the web page opens; on other platforms it is words. */
+function linkTo(place: OpenPlace): string {
+  return `[${place.name}](/rooms/${encodeURIComponent(place.id)})`;
+}
+
+const CLOSE_ONE = {
+  name: "request.close_one",
+  text: `
+    with one as (
+      select r.id from dure.requests r
+       where r.thread = $1 and r.to_agent = $2 and r.state = 'open'
+         and (r.id = $3 or ($3::text is null or not exists (select 1 from dure.requests o where o.id = $3 and o.state = 'open' and o.to_agent = $2 and o.thread = $1))
+              and exists (select 1 from dure.handlings h where h.request = r.id and h.agent = r.to_agent and h.state = 'done' and h.answer is null))
+       order by (r.id = $3) desc nulls last, r.created_at limit 1 for update
+    )
+    update dure.requests r set state = 'answered', answer = $4, closed_at = clock_timestamp(), next_at = null
+      from one where r.id = one.id
+    returning r.id, r.from_agent, r.to_agent, r.origin, r.reminders`,
+};
+const DUE = { name: "request.due", text: "select id from dure.requests where state = 'open' and next_at <= clock_timestamp() order by next_at limit $1" };
+const THREAD_OF = { name: "request.thread_of", text: "select thread from dure.requests where id = $1" };
+const TAKE_DUE = {
+  name: "request.take_due",
+  text: `select id, from_agent, to_agent, thread, reminders, (extract(epoch from clock_timestamp() - created_at) * 1000)::double precision as waited_ms
+           from dure.requests where id = $1 and state = 'open' and next_at <= clock_timestamp() for update`,
+};
+const REMINDED = {
+  name: "request.reminded",
+  text: "update dure.requests set reminders = reminders + 1, next_at = created_at + $2::double precision * interval '1 millisecond' where id = $1",
+};
+const GIVE_UP_REMINDING = { name: "request.no_more_reminders", text: "update dure.requests set next_at = null where id = $1" };

@@ -1,0 +1,230 @@
+import type { Database, Queryable, Transaction } from "../durable/database.ts";
+import type { NewEntry } from "../durable/outbox.ts";
+import { storable } from "../durable/storable.ts";
+import { newId } from "../kernel/ids.ts";
+import type { NewPlatformEvent } from "../kernel/platform-events.ts";
+import type { PlaceAddress } from "./channel-adapter.ts";
+import type { RoomLimits } from "./limits.ts";
+import { openPlaceOf, placeOf, type OpenPlace, type OpenPlaceRow, type Place, type PlaceRow, type PlaceState } from "./place.ts";
+
+/** The rows of rooms, as seen from inside a transaction. Decisions are made elsewhere. */
+export class RoomStore {
+  readonly #database: Database;
+  readonly #limits: RoomLimits;
+
+  constructor(options: { database: Database; limits: RoomLimits }) {
+    this.#database = options.database;
+    this.#limits = options.limits;
+  }
+
+  /** Locks a place until `tx` ends. Undefined: there is no such place. Lock one place per transaction, or the smaller id first. */
+  async open(tx: Transaction, place: string): Promise<OpenPlace | undefined> {
+    const [row] = await tx.query<{ place: OpenPlaceRow | null }>(OPEN, [place, this.#limits.participantsMs]);
+    return row?.place ? openPlaceOf(row.place) : undefined;
+  }
+
+  async place(id: string, tx: Queryable = this.#database): Promise<Place | undefined> {
+    const [row] = await tx.query<PlaceRow>(PLACE, [id]);
+    return row && placeOf(row);
+  }
+
+  /** The place of an address that the platform gave. */
+  async placeAt(address: PlaceAddress, tx: Queryable = this.#database): Promise<Place | undefined> {
+    const [row] = await tx.query<PlaceRow>(PLACE_AT, [address.adapter, address.channel, address.thread ?? ""]);
+    return row && placeOf(row);
+  }
+
+  /** What followed from one message, all of it or nothing. */
+  async write(tx: Transaction, written: WrittenMessage): Promise<{ seq: number }> {
+    const [row] = await tx.query<{ result: { seq: number } }>(WRITE, [storable(written)]);
+    return row!.result;
+  }
+
+  async message(id: string, tx: Queryable = this.#database): Promise<StoredMessage | undefined> {
+    const [row] = await tx.query<MessageRow>(MESSAGE, [id]);
+    return row && messageOf(row);
+  }
+
+  /** Our message of a platform's id. */
+  async messageAt(adapter: string, platformId: string, tx: Queryable = this.#database): Promise<StoredMessage | undefined> {
+    const [row] = await tx.query<MessageRow>(MESSAGE_AT, [adapter, platformId]);
+    return row && messageOf(row);
+  }
+
+  async emit(tx: Queryable, events: readonly NewPlatformEvent[]): Promise<void> {
+    if (events.length > 0) await tx.query(EMIT, [storable(events)]);
+  }
+
+  /** One open escalation per subject; a repeat changes nothing. */
+  async escalate(tx: Queryable, escalation: RoomEscalation): Promise<void> {
+    const { subject, type, severity, question, context, tenant = "", session, options = SEEN } = escalation;
+    const entry = { id: newId("escalation"), tenant, type, severity, session, subject, question, context, options };
+    await tx.query(RAISE, [storable([entry])]);
+    await this.emit(tx, [{ type: "escalation.raised", role: "system", ...(session !== undefined && { session }), data: { id: entry.id, kind: type, subject, severity } }]);
+  }
+
+  /** Closes what waits for a decision that nobody needs any more. */
+  async settleEscalation(tx: Queryable, subject: string, by: string): Promise<void> {
+    const closed = await tx.query<{ id: string; type: string }>(SETTLE_ESCALATION, [subject, by]);
+    await this.emit(tx, closed.map(({ id, type }) => ({ type: "escalation.answered", role: "system", data: { id, kind: type, value: "settled", by } })));
+  }
+}
+
+/** What an operator can say to something that only wants to be known. */
+export const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
+
+export interface RoomEscalation {
+  readonly subject: string;
+  /** `delivery`, `agent_offline`, `conflict`, `unanswered`, `account`. */
+  readonly type: string;
+  readonly severity: "info" | "warning" | "critical";
+  readonly question: string;
+  readonly context: Readonly<Record<string, unknown>>;
+  readonly tenant?: string;
+  readonly session?: string;
+  readonly options?: readonly { readonly value: string; readonly label: string }[];
+}
+
+/** The parameter of dure.write_message. */
+export interface WrittenMessage {
+  readonly place: string;
+  readonly adapter: string;
+  /** The message is stored already; its roles grow. */
+  readonly known: boolean;
+  readonly message: { readonly id: string; readonly ends?: boolean } | NewMessageRow;
+  readonly roles: Readonly<Record<string, StoredRole>>;
+  readonly joins: readonly string[];
+  readonly handlings: readonly NewHandling[];
+  readonly observed?: { readonly sender: string; readonly excerpt: string; readonly agents: readonly string[] };
+  readonly change: { readonly state?: PlaceState; readonly suspend_ms?: number; readonly agent_messages?: number; readonly recent_ms?: readonly number[] };
+  readonly outbox?: readonly NewEntry[];
+  readonly events: readonly NewPlatformEvent[];
+}
+
+export interface NewMessageRow {
+  readonly id: string;
+  readonly author_kind: "person" | "agent" | "foreign";
+  readonly author: string;
+  readonly author_name: string;
+  readonly text: string;
+  readonly mentions: readonly string[];
+  readonly mark?: MessageMark;
+  readonly ends?: boolean;
+  readonly reply_to?: string;
+  readonly turn?: string;
+  readonly request?: string;
+  readonly delivery?: "sent" | "queued";
+  readonly attachments?: readonly unknown[];
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly at?: number;
+  readonly platform_id?: string;
+  readonly client_id?: string;
+}
+
+/** `notice`: said by a guard in an agent's name. `reminder`: asks again. `sink`: reported from the background. */
+export type MessageMark = "notice" | "reminder" | "sink";
+
+export interface StoredRole {
+  readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
+  readonly rank?: "PRIMARY" | "SECONDARY";
+  readonly because: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The message that answered. */
+  readonly answer?: string;
+}
+
+export interface NewHandling {
+  readonly id: string;
+  readonly agent: string;
+  readonly session: string;
+  readonly rank?: "PRIMARY" | "SECONDARY";
+  readonly request?: string;
+  readonly behind?: string;
+  readonly wait_ms?: number;
+}
+
+export interface StoredMessage {
+  readonly id: string;
+  readonly place: string;
+  readonly seq: number;
+  readonly authorKind: "person" | "agent" | "foreign";
+  readonly author: string;
+  readonly authorName: string;
+  readonly text: string;
+  readonly mentions: readonly string[];
+  readonly mark: MessageMark | null;
+  readonly ends: boolean;
+  readonly replyTo: string | null;
+  readonly request: string | null;
+  readonly roles: Readonly<Record<string, StoredRole>>;
+  readonly delivery: "queued" | "sent" | "failed" | "unknown";
+  readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
+  readonly attachments: readonly unknown[];
+  readonly buttons: readonly { readonly value: string; readonly label: string }[] | null;
+  readonly at: number;
+  readonly editedAt: number | null;
+}
+
+export interface MessageRow {
+  readonly id: string;
+  readonly place: string;
+  readonly seq: number;
+  readonly author_kind: StoredMessage["authorKind"];
+  readonly author: string;
+  readonly author_name: string;
+  readonly text: string;
+  readonly mentions: readonly string[];
+  readonly mark: MessageMark | null;
+  readonly ends: boolean;
+  readonly reply_to: string | null;
+  readonly request: string | null;
+  readonly roles: StoredMessage["roles"];
+  readonly delivery: StoredMessage["delivery"];
+  readonly delivery_error: StoredMessage["deliveryError"];
+  readonly attachments: readonly unknown[];
+  readonly buttons: StoredMessage["buttons"];
+  readonly at: Date;
+  readonly edited_at: Date | null;
+}
+
+export function messageOf(row: MessageRow): StoredMessage {
+  return {
+    id: row.id,
+    place: row.place,
+    seq: row.seq,
+    authorKind: row.author_kind,
+    author: row.author,
+    authorName: row.author_name,
+    text: row.text,
+    mentions: row.mentions,
+    mark: row.mark,
+    ends: row.ends,
+    replyTo: row.reply_to,
+    request: row.request,
+    roles: row.roles,
+    delivery: row.delivery,
+    deliveryError: row.delivery_error,
+    attachments: row.attachments,
+    buttons: row.buttons,
+    at: row.at.getTime(),
+    editedAt: row.edited_at?.getTime() ?? null,
+  };
+}
+
+const OPEN = { name: "room.open", text: "select dure.open_place($1, $2) as place" };
+const WRITE = { name: "room.write", text: "select dure.write_message($1) as result" };
+const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
+const RAISE = { name: "room.raise", text: "select dure.raise_escalations($1)" };
+const PLACE = { name: "room.place", text: "select * from dure.places where id = $1" };
+const PLACE_AT = { name: "room.place_at", text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)" };
+const MESSAGE = { name: "room.message", text: "select * from dure.room_messages where id = $1" };
+const MESSAGE_AT = {
+  name: "room.message_at",
+  text: "select m.* from dure.room_parts p join dure.room_messages m on m.id = p.message where p.adapter = $1 and p.platform_id = $2",
+};
+const SETTLE_ESCALATION = {
+  name: "room.settle_escalation",
+  text: `update dure.escalations set status = 'answered', answer = '{"value": "settled"}', answered_by = $2, answered_at = clock_timestamp()
+         where subject = $1 and status = 'open' returning id, type`,
+};

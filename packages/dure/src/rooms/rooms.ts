@@ -1,0 +1,255 @@
+import type { Conversations } from "../engine/api.ts";
+import type { Database } from "../durable/database.ts";
+import type { Leases } from "../durable/leases.ts";
+import type { Notifications } from "../durable/notify.ts";
+import type { Outbox } from "../durable/outbox.ts";
+import type { ProcessLease } from "../durable/processes.ts";
+import type { RetentionRule } from "../durable/retention.ts";
+import type { Inbox } from "../escalations/inbox.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { DureError } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { Accounts } from "./accounts.ts";
+import type { ChannelAdapter } from "./channel-adapter.ts";
+import { Collaboration, type CollaborateCall, type CollaborateCaller, type CollaborateResult } from "./collaborate.ts";
+import { Delivery } from "./delivery.ts";
+import { channelPlaceId, type Directory } from "./directory.ts";
+import { Inbound } from "./inbound.ts";
+import type { RoomLimits } from "./limits.ts";
+import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
+import type { Place } from "./place.ts";
+import { RoomReader } from "./reading.ts";
+import { Requests } from "./requests.ts";
+import { Responder } from "./responder.ts";
+import { RoomStore, type StoredMessage } from "./room-store.ts";
+import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
+import { checkText, LONGEST_TEXT } from "./text.ts";
+import type { RoomLocale } from "./texts.ts";
+
+export interface RoomsOptions {
+  readonly database: Database;
+  readonly outbox: Outbox;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly lease: ProcessLease;
+  readonly leases: Leases;
+  readonly conversations: Conversations;
+  readonly inbox: Inbox;
+  readonly directory: Directory;
+  readonly adapters: readonly ChannelAdapter[];
+  readonly limits: RoomLimits;
+  readonly locale: RoomLocale;
+  readonly allowBots?: boolean;
+  readonly defaultChannel?: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Who calls: a tenant's person. */
+export interface RoomPerson {
+  readonly tenant: string;
+  /** Their name; what they write stands under it. */
+  readonly person: string;
+}
+
+/** Places where people and agents talk: what is said there, who answers, and who may not any more. */
+export class Rooms {
+  readonly reader: RoomReader;
+  readonly collaboration: Collaboration;
+  readonly #options: RoomsOptions;
+  readonly #setting: RoomsSetting;
+  readonly #talk: Talk;
+  readonly #requests: Requests;
+  readonly #responder: Responder;
+  readonly #accounts: Accounts;
+  readonly #inbound: readonly Inbound[];
+  #started: Promise<void> | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: RoomsOptions) {
+    this.#options = options;
+    const { database, outbox, notifications, clock, logger, directory, limits, locale } = options;
+    const store = new RoomStore({ database, limits });
+    const adapters = new Map(options.adapters.map((adapter) => [adapter.name, adapter]));
+    this.#setting = {
+      database,
+      outbox,
+      notifications,
+      clock,
+      logger,
+      store,
+      directory,
+      limits,
+      locale,
+      allowBots: options.allowBots ?? false,
+      adapters,
+      ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
+    };
+    this.#talk = new Talk(this.#setting);
+    this.#requests = new Requests(this.#setting, this.#talk);
+    this.collaboration = new Collaboration(this.#setting, this.#talk);
+    this.#responder = new Responder(this.#setting, { talk: this.#talk, requests: this.#requests, conversations: options.conversations, lease: options.lease });
+    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, this.#talk) });
+    this.#inbound = options.adapters.map((adapter) => new Inbound(this.#setting, { adapter, talk: this.#talk, accounts: this.#accounts, press: (id, value, by) => this.#press(id, value, by) }));
+    this.reader = new RoomReader({ database, directory });
+  }
+
+  get directory(): Directory {
+    return this.#options.directory;
+  }
+
+  /** Makes the places of configured channels, connects accounts and lets agents answer. */
+  start(): Promise<void> {
+    this.#started ??= this.#start();
+    return this.#started;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    await this.#stopped;
+  }
+
+  /** A person's words in a web room. Throws `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PLACE_UNKNOWN`, `PLACE_CLOSED`, `ROOM_NOT_OURS`. */
+  async post(who: RoomPerson, message: { place: string; text: string; clientId?: string; replyTo?: string }): Promise<{ messageId: string; repeated: boolean }> {
+    const place = await this.place(message.place, who);
+    if (place.adapter !== "web") throw new DureError("ROOM_NOT_OURS", `${place.name} is on ${place.adapter}; people write there themselves.`, { class: "conflict", hint: `Write on ${place.adapter}.` });
+    const checked = checkText(message.text);
+    if (!checked.ok) throw textRefused(checked.because);
+    const agents = this.directory.agents.filter((agent) => agent.accounts["web"]).map((agent) => agent.id);
+    const heard = {
+      authorKind: "person" as const,
+      author: who.person,
+      authorName: who.person,
+      text: checked.text,
+      ...(message.clientId !== undefined && { clientId: message.clientId }),
+      ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
+    };
+    return this.#talk.hear(place.id, heard, agents);
+  }
+
+  /** The direct room of a person and an agent; made when it is asked for. */
+  async direct(who: RoomPerson, agent: string): Promise<Place> {
+    const { id, displayName } = this.directory.get(agent);
+    const [row] = await this.#options.database.query<{ id: string }>(DIRECT, [newId("direct", this.#options.clock.now()), displayName, who.tenant, who.person, id]);
+    return (await this.#setting.store.place(row!.id))!;
+  }
+
+  /** A place that this person may see; `PLACE_UNKNOWN` otherwise. */
+  async place(id: string, who: RoomPerson): Promise<Place> {
+    const place = await this.#setting.store.place(id);
+    const mayIt = place && (place.tenant === "" || place.tenant === who.tenant) && (place.kind !== "direct" || place.adapter !== "web" || (place.person === who.person && place.tenant === who.tenant));
+    if (!mayIt) throw placeUnknown(id);
+    return place;
+  }
+
+  async message(id: string, who: RoomPerson): Promise<StoredMessage> {
+    const message = await this.#setting.store.message(id);
+    if (!message) throw new DureError("ROOM_MESSAGE_UNKNOWN", `There is no message "${id}".`, { class: "not-found", hint: "Check the id." });
+    await this.place(message.place, who);
+    return message;
+  }
+
+  /** Lifts what a guard has stopped; the agents may speak again. Resuming what is open changes nothing. */
+  async resume(id: string, who: RoomPerson): Promise<{ state: Place["state"] }> {
+    const place = await this.place(id, who);
+    const { database, store } = this.#setting;
+    const state = await database.transaction(async (tx) => {
+      const open = await store.open(tx, place.id);
+      if (!open || open.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${open?.closedBecause ?? "it is gone"}.`, { class: "conflict" });
+      await tx.query(RESUME, [place.id]);
+      await store.settleEscalation(tx, `room:loop:${place.id}`, who.person);
+      await store.emit(tx, [{ type: "room.resumed", role: "system", room: place.id, data: { by: who.person, parent: place.parent } }]);
+      return "open" as const;
+    });
+    this.#talk.announce();
+    return { state };
+  }
+
+  /** A person takes an agent out of a thread. */
+  async removeParticipant(id: string, agent: string, who: RoomPerson): Promise<void> {
+    const place = await this.place(id, who);
+    const { database, store } = this.#setting;
+    await database.transaction(async (tx) => {
+      await store.open(tx, place.id);
+      const gone = await tx.query(REMOVE, [place.id, agent]);
+      if (gone.length === 0) throw new DureError("PARTICIPANT_UNKNOWN", `${agent} takes no part in ${place.name}.`, { class: "not-found" });
+      await store.emit(tx, [{ type: "room.left", role: "system", room: place.id, agent, data: { by: who.person, parent: place.parent } }]);
+    });
+    this.#talk.announce();
+  }
+
+  /** Pauses or readies an account by hand. */
+  async pause(adapter: string, agent: string, paused: boolean): Promise<void> {
+    const account = this.directory.account(adapter, this.directory.get(agent).id);
+    if (!account) throw new DureError("ACCOUNT_UNKNOWN", `${agent} has no account on ${adapter}.`, { class: "not-found", hint: this.directory.unknownHint(agent) });
+    await this.#accounts.changed(adapter, account, paused ? "paused" : "ready");
+  }
+
+  async collaborate(caller: CollaborateCaller, call: CollaborateCall, options: { signal?: AbortSignal } = {}): Promise<CollaborateResult> {
+    return this.collaboration.collaborate(caller, call, options);
+  }
+
+  /** Rows of rooms age too. Source: docs/spec/collaboration §3, §7, §9. */
+  retentionRules(): readonly RetentionRule[] {
+    return [
+      { name: "room-messages", table: "dure.room_messages", ageColumn: "at", keep: "90d" },
+      { name: "handlings", table: "dure.handlings", ageColumn: "finished_at", keep: "7d", where: "state = 'done'" },
+      { name: "observations", table: "dure.observations", ageColumn: "at", keep: this.#options.limits.observationsMs },
+      { name: "room-client-ids", table: "dure.room_client_ids", ageColumn: "at", keep: "24h" },
+      { name: "requests", table: "dure.requests", ageColumn: "closed_at", keep: "7d", where: "state <> 'open'" },
+      { name: "collaborations", table: "dure.collaborations", ageColumn: "at", keep: "7d" },
+      { name: "web-posts", table: "dure.web_posts", ageColumn: "at", keep: "24h" },
+    ];
+  }
+
+  async #start(): Promise<void> {
+    const { database, directory, adapters, outbox, logger } = this.#options;
+    directory.log(logger, adapters.map((adapter) => adapter.name));
+    for (const channel of directory.channels) {
+      await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel]);
+    }
+    outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
+    for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);
+    await this.#accounts.start();
+    this.#responder.start();
+    this.#requests.start();
+  }
+
+  async #stop(): Promise<void> {
+    await this.#started?.catch(() => {});
+    for (const inbound of this.#inbound) inbound.stop();
+    await this.#requests.stop();
+    await this.#responder.stop();
+    await this.#accounts.stop();
+    for (const adapter of this.#options.adapters) {
+      await adapter.stop().catch((error: unknown) => this.#options.logger.warn({ adapter: adapter.name, error: String(error) }, `the adapter ${adapter.name} did not stop in good order`));
+    }
+  }
+
+  async #press(id: string, value: string, by: string): Promise<{ label: string }> {
+    const [row] = await this.#options.database.query<{ tenant: string; options: readonly { value: string; label: string }[] }>(OPTIONS, [id]);
+    await this.#options.inbox.answer(id, value, { tenant: row?.tenant ?? "", name: by });
+    return { label: row?.options.find((option) => option.value === value)?.label ?? value };
+  }
+}
+
+function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
+  if (because === "empty") return new DureError("MESSAGE_INVALID", "The message is empty.", { class: "input", hint: "Write something that people can see." });
+  if (because === "malformed") return new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored.", { class: "input", hint: "Send plain text in UTF-8." });
+  return new DureError("MESSAGE_TOO_LONG", `The message is longer than ${LONGEST_TEXT} characters.`, { class: "input", hint: "Send it in parts, or as a link." });
+}
+
+
+const CHANNEL = {
+  name: "rooms.channel",
+  text: `insert into dure.places (id, adapter, kind, name, guild, channel) values ($1, $2, 'channel', $3, $4, $5)
+         on conflict (id) do update set name = $3, guild = $4, channel = $5, state = case when dure.places.state = 'closed' then 'open' else dure.places.state end`,
+};
+const DIRECT = {
+  name: "rooms.direct",
+  text: `insert into dure.places (id, adapter, kind, name, tenant, person, agent, channel) values ($1, 'web', 'direct', $2, $3, $4, $5, $1)
+         on conflict (adapter, tenant, person, agent) where kind = 'direct' do update set name = $2 returning id`,
+};
+const RESUME = { name: "rooms.resume", text: "update dure.places set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}' where id = $1" };
+const REMOVE = { name: "rooms.remove", text: "delete from dure.participants where place = $1 and agent = $2 returning agent" };
+const OPTIONS = { name: "rooms.options", text: "select tenant, options from dure.escalations where id = $1" };

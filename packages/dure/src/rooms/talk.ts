@@ -1,0 +1,382 @@
+import type { Database, Transaction } from "../durable/database.ts";
+import type { NewEntry, Outbox } from "../durable/outbox.ts";
+import type { Notifications } from "../durable/notify.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { DureError } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { NewPlatformEvent } from "../kernel/platform-events.ts";
+import type { Attachment, ChannelAdapter } from "./channel-adapter.ts";
+import type { Directory } from "./directory.ts";
+import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./guards.ts";
+import type { RoomLimits } from "./limits.ts";
+import { findMentions, renderMentions } from "./mentions.ts";
+import { sessionIdOf, type OpenPlace, type Place } from "./place.ts";
+import { decideRoles, type RoleDecision } from "./role.ts";
+import type { MessageMark, NewHandling, NewMessageRow, RoomStore, StoredMessage, StoredRole, WrittenMessage } from "./room-store.ts";
+import { excerpt, splitMessage } from "./text.ts";
+import { roomTexts, type RoomLocale } from "./texts.ts";
+
+/** What rooms share: who is who, what is allowed, where it is kept. */
+export interface RoomsSetting {
+  readonly database: Database;
+  readonly outbox: Outbox;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: RoomStore;
+  readonly directory: Directory;
+  readonly limits: RoomLimits;
+  readonly locale: RoomLocale;
+  /** Whether bots that are no agents of this team are heard. */
+  readonly allowBots: boolean;
+  /** Key of the channel where collaborations begin that have no channel of their own. */
+  readonly defaultChannel?: string;
+  readonly adapters: ReadonlyMap<string, ChannelAdapter>;
+}
+
+/** Wakes those who look for work of agents. */
+export const HANDLINGS_TOPIC = "handlings";
+const EVENTS_TOPIC = "events";
+
+/** A message from outside. */
+export interface Heard {
+  readonly authorKind: "person" | "foreign";
+  readonly author: string;
+  readonly authorName: string;
+  readonly text: string;
+  /** Agents mentioned in the platform's own way, in the order of the text. */
+  readonly mentions?: readonly string[];
+  readonly platformId?: string;
+  readonly clientId?: string;
+  readonly replyTo?: string;
+  readonly attachments?: readonly Attachment[];
+  /** Milliseconds since the epoch. Default: now. */
+  readonly at?: number;
+}
+
+/** An agent's words. */
+export interface Saying {
+  readonly author: string;
+  readonly text: string;
+  readonly mark?: MessageMark;
+  /** Nobody shall go on from here. */
+  readonly ends?: boolean;
+  readonly turn?: string;
+  readonly request?: string;
+  readonly replyTo?: string;
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  /** Default: those that the text names. */
+  readonly mentions?: readonly string[];
+}
+
+/**
+ * What is said in a place, and what follows from it. A person's message is stored and decided in one transaction; an
+ * agent's is first queued to leave, and decided when its platform has it. A place's row is locked meanwhile, so that
+ * messages of one place have one order and every guard counts in one row.
+ */
+export class Talk {
+  readonly #setting: RoomsSetting;
+
+  constructor(setting: RoomsSetting) {
+    this.#setting = setting;
+  }
+
+  /** Stores a message from outside and decides for `agents`. The same message again decides for those who had not seen it. */
+  async hear(placeId: string, heard: Heard, agents: readonly string[], options: { only?: "record" } = {}): Promise<{ messageId: string; repeated: boolean }> {
+    const { database, store } = this.#setting;
+    const result = await database.transaction(async (tx) => {
+      const place = await store.open(tx, placeId);
+      if (!place) throw placeUnknown(placeId);
+      const known = await this.#knownMessage(tx, place, heard);
+      const fresh = agents.filter((agent) => !known?.roles[agent]);
+      if (known && (fresh.length === 0 || heard.clientId !== undefined)) return { messageId: known.id, repeated: true };
+      if (!known && place.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`, { class: "conflict", hint: "Write somewhere else." });
+      const message = known ?? this.#messageOf(heard, place, await this.#authorOf(tx, heard.replyTo));
+      const step = known ? unchanged(place) : heard.authorKind === "person" ? personSpoke(place) : agentSpoke(place, this.#setting.limits);
+      await this.#write(tx, place, message, { known: known !== undefined, step, agents: fresh, row: this.#rowOf(message, heard), onlyRecord: options.only === "record" });
+      return { messageId: message.id, repeated: known !== undefined };
+    });
+    this.announce();
+    return result;
+  }
+
+  /** Queues an agent's words. Call `announce` after the commit. */
+  async say(tx: Transaction, place: OpenPlace, saying: Saying): Promise<{ messageId: string; seq: number }> {
+    const { store, directory, adapters } = this.#setting;
+    if (place.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`, { class: "conflict" });
+    const account = directory.account(place.adapter, saying.author);
+    const adapter = adapters.get(place.adapter);
+    if (!account || !adapter) throw new DureError("ACCOUNT_UNKNOWN", `${saying.author} has no account on ${place.adapter}.`, { class: "conflict", hint: directory.unknownHint(saying.author) });
+    const id = newId("message", place.now);
+    const mentions = saying.mentions ?? (saying.mark === "notice" ? [] : findMentions(saying.text, directory.names).agents.filter((agent) => agent !== saying.author));
+    const parts = splitMessage(saying.text, partLength(adapter.limits.messageLength));
+    const entries = parts.map((_part, index): NewEntry => ({ topic: topicOf(place.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, place.id), key: partKey(id, index), payload: { kind: "post", message: id, part: index, parts: parts.length } }));
+    const joins = place.kind === "thread" && saying.mark === undefined ? [saying.author] : [];
+    const { seq } = await store.write(tx, {
+      place: place.id,
+      adapter: place.adapter,
+      known: false,
+      message: {
+        id,
+        author_kind: "agent",
+        author: saying.author,
+        author_name: directory.nameOf(saying.author),
+        text: saying.text,
+        mentions,
+        delivery: "queued",
+        ...(saying.mark && { mark: saying.mark }),
+        ...(saying.ends && { ends: true }),
+        ...(saying.turn !== undefined && { turn: saying.turn }),
+        ...(saying.request !== undefined && { request: saying.request }),
+        ...(saying.replyTo !== undefined && { reply_to: saying.replyTo }),
+        ...(saying.buttons && { buttons: saying.buttons }),
+      },
+      roles: {},
+      joins,
+      handlings: [],
+      change: {},
+      outbox: entries,
+      events: [messageEvent("room.message", place, { id, author: saying.author, author_kind: "agent", mark: saying.mark ?? null, delivery: "queued" })],
+    });
+    return { messageId: id, seq };
+  }
+
+  /** The platform has all of an agent's message: guards count it, and the others decide. Runs in the transaction that records the sending. */
+  async posted(tx: Transaction, messageId: string): Promise<void> {
+    const { store, directory, limits } = this.#setting;
+    const stored = await store.message(messageId, tx);
+    if (!stored || stored.delivery === "sent") return;
+    const place = await store.open(tx, stored.place);
+    if (!place) return;
+    await tx.query(SENT, [messageId]);
+    const counted = stored.mark === null ? agentSpoke(place, limits) : unchanged(place);
+    const [asks] = stored.request !== null && stored.mark === null ? await tx.query(ASKS, [messageId]) : [];
+    const step = asks ? collaborateSpoke(place, counted) : counted;
+    const agents = directory.agents.filter((agent) => agent.accounts[place.adapter]).map((agent) => agent.id);
+    await this.#write(tx, place, stored, { known: true, step, agents, row: { id: messageId }, onlyRecord: false });
+  }
+
+  /** After a commit in which something was said: who sends, who answers and who watches look at once. */
+  announce(): void {
+    const { outbox, notifications } = this.#setting;
+    outbox.announce();
+    notifications.publish(HANDLINGS_TOPIC);
+    notifications.publish(EVENTS_TOPIC);
+  }
+
+  async #knownMessage(tx: Transaction, place: OpenPlace, heard: Heard): Promise<StoredMessage | undefined> {
+    if (heard.platformId !== undefined) return this.#setting.store.messageAt(place.adapter, heard.platformId, tx);
+    if (heard.clientId === undefined) return undefined;
+    const [row] = await tx.query<{ message: string }>(CLIENT_MESSAGE, [place.id, heard.author, heard.clientId]);
+    return row && this.#setting.store.message(row.message, tx);
+  }
+
+  /** Whose message is answered, if it is an agent's: a reply addresses it. */
+  async #authorOf(tx: Transaction, replyTo: string | undefined): Promise<readonly string[]> {
+    const replied = replyTo === undefined ? undefined : await this.#setting.store.message(replyTo, tx);
+    return replied?.authorKind === "agent" ? [replied.author] : [];
+  }
+
+  #messageOf(heard: Heard, place: OpenPlace, replied: readonly string[]): DecidedMessage {
+    const named = findMentions(heard.text, this.#setting.directory.names).agents;
+    return {
+      id: newId("message", place.now),
+      authorKind: heard.authorKind,
+      author: heard.author,
+      authorName: heard.authorName,
+      text: heard.text,
+      mentions: [...new Set([...(heard.mentions ?? []), ...named, ...replied])],
+      mark: null,
+      ends: false,
+      request: null,
+    };
+  }
+
+  #rowOf(message: DecidedMessage, heard: Heard): NewMessageRow {
+    return {
+      id: message.id,
+      author_kind: message.authorKind,
+      author: message.author,
+      author_name: message.authorName,
+      text: message.text,
+      mentions: message.mentions,
+      ...(heard.platformId !== undefined && { platform_id: heard.platformId }),
+      ...(heard.clientId !== undefined && { client_id: heard.clientId }),
+      ...(heard.replyTo !== undefined && { reply_to: heard.replyTo }),
+      ...(heard.attachments && { attachments: heard.attachments }),
+      ...(heard.at !== undefined && { at: heard.at }),
+    };
+  }
+
+  /** Decides for `agents` and writes what follows. */
+  async #write(
+    tx: Transaction,
+    place: OpenPlace,
+    message: DecidedMessage,
+    given: { known: boolean; step: GuardStep; agents: readonly string[]; row: WrittenMessage["message"]; onlyRecord: boolean },
+  ): Promise<void> {
+    const { store, limits } = this.#setting;
+    const { step } = given;
+    const decisions = this.#decide(place, message, step, given.agents);
+    const roles: Record<string, StoredRole> = {};
+    const observers: string[] = [];
+    const handlings: NewHandling[] = [];
+    const joins: string[] = [];
+    for (const [agent, decision] of decisions) {
+      if (decision.role === "IGNORED") continue;
+      const decided: RoleDecision = given.onlyRecord ? { role: "OBSERVER", because: "missed" } : decision;
+      roles[agent] = { role: decided.role, because: decided.because, at: Math.round(place.now), ...(decided.rank && { rank: decided.rank }) };
+      if (decided.joins) joins.push(agent);
+      if (decided.role === "OBSERVER") observers.push(agent);
+      else handlings.push(this.#handlingOf(agent, decided, place, message));
+    }
+    await store.write(tx, {
+      place: place.id,
+      adapter: place.adapter,
+      known: given.known,
+      message: given.row,
+      roles,
+      joins,
+      handlings,
+      ...(observers.length > 0 && { observed: { sender: message.authorName, excerpt: excerpt(renderMentions(message.text, (agent) => this.#setting.directory.find(agent)?.displayName)), agents: observers } }),
+      change: {
+        state: step.state,
+        agent_messages: step.agentMessages,
+        recent_ms: step.recent,
+        ...(step.trip === "thread-rate" && { suspend_ms: limits.suspendMs }),
+      },
+      events: [
+        messageEvent(given.known ? "room.heard" : "room.message", place, {
+          id: message.id,
+          author: message.author,
+          author_kind: message.authorKind,
+          roles: Object.fromEntries(Object.entries(roles).map(([agent, { role }]) => [agent, role])),
+        }),
+        ...(step.state === place.state ? [] : [stateEvent(place, step)]),
+      ],
+    });
+    for (const [agent, { role, rank, because }] of decisions) this.#setting.logger.debug({ message: message.id, agent, role, rank, because }, `${agent} is ${role} of ${message.id}: ${because}`);
+    if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
+  }
+
+  #decide(place: OpenPlace, message: DecidedMessage, step: GuardStep, agents: readonly string[]): ReadonlyMap<string, RoleDecision> {
+    const { directory, allowBots } = this.#setting;
+    const channel = directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
+    const defaultAgent = channel?.defaultAgent ?? directory.lead?.id;
+    return decideRoles(
+      {
+        author: message.author,
+        authorKind: message.authorKind,
+        mentions: message.mentions,
+        fromSink: message.mark === "sink" || place.isSink,
+        isNotice: message.mark === "notice",
+        isReminder: message.mark === "reminder",
+        seen: false,
+        place: {
+          kind: place.kind,
+          allowed: channel !== undefined || place.kind === "direct",
+          // A message that ends a part is heard as in a place that rests: nobody goes on from it.
+          state: message.ends && step.state === "open" ? "resting" : step.state,
+          participants: place.participants,
+          ...(place.agent !== null && { directWith: place.agent }),
+          ...(defaultAgent !== undefined && { defaultAgent }),
+        },
+      },
+      agents,
+      { allowBots },
+    );
+  }
+
+  #handlingOf(agent: string, decided: RoleDecision, place: OpenPlace, message: DecidedMessage): NewHandling {
+    const primary = message.mentions[0];
+    const waits = decided.rank === "SECONDARY" && primary !== undefined;
+    return {
+      id: handlingId(message.id, agent),
+      agent,
+      session: sessionIdOf(agent, place.id),
+      ...(decided.rank && { rank: decided.rank }),
+      ...(message.request !== null && { request: message.request }),
+      ...(waits && { behind: handlingId(message.id, primary), wait_ms: this.#setting.limits.secondaryWaitMs }),
+    };
+  }
+
+  /** Once, by the one whose message it was, naming nobody. */
+  async #tellTrip(tx: Transaction, place: OpenPlace, message: DecidedMessage, trip: NonNullable<GuardStep["trip"]>): Promise<void> {
+    const { store, directory, limits, locale } = this.#setting;
+    const texts = roomTexts(locale);
+    const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
+    const text = trip === "thread-rate" ? texts.suspended(limits.threadPerMs / 1_000, Math.round(limits.suspendMs / 60_000), limits.threadMessages) : texts.resting(limits.exchangeMessages);
+    if (speaker !== undefined && directory.account(place.adapter, speaker)) {
+      const after = await store.open(tx, place.id);
+      if (after) await this.say(tx, after, { author: speaker, text, mark: "notice" });
+    }
+    if (trip === "thread-rate") {
+      await store.escalate(tx, {
+        subject: `room:loop:${place.id}`,
+        type: "conflict",
+        severity: "warning",
+        tenant: place.tenant,
+        question: text,
+        context: { place: place.id, name: place.name, guard: trip },
+        options: [
+          { value: "resume", label: "풀기 / Lift" },
+          { value: "seen", label: "확인 / Seen" },
+        ],
+      });
+    }
+  }
+}
+
+/** What a decision needs to know of a message, stored or new. */
+type DecidedMessage = Pick<StoredMessage, "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request">;
+
+/** The id of the work that a message makes for an agent: the same wherever it is decided. */
+export function handlingId(message: string, agent: string): string {
+  return `handling_${message.slice(message.indexOf("_") + 1)}_${agent}`;
+}
+
+/** One account's messages leave only where that account is connected. */
+export function topicOf(adapter: string, account: string, isLocal: boolean): string {
+  return isLocal ? `room.${adapter}` : `room.${adapter}.${account}`;
+}
+
+export function orderingOf(account: string, place: string): string {
+  return `${account}@${place}`;
+}
+
+export function partKey(message: string, part: number): string {
+  return `${message}/${part}`;
+}
+
+/** Room for mentions, which are longer on their platform than in dure's text. */
+export function partLength(messageLength: number): number {
+  return messageLength - Math.min(200, Math.floor(messageLength / 10));
+}
+
+export function placeUnknown(id: string): DureError {
+  return new DureError("PLACE_UNKNOWN", `There is no room or thread "${id}".`, { class: "not-found", hint: "List them: GET /v1/rooms" });
+}
+
+function unchanged(place: OpenPlace): GuardStep {
+  return { state: place.state, agentMessages: place.agentMessages, recent: place.recent };
+}
+
+function messageEvent(type: string, place: Place, data: NewPlatformEvent["data"]): NewPlatformEvent {
+  return { type, role: "conversation", room: place.id, data: { ...data, parent: place.parent } };
+}
+
+function stateEvent(place: Place, step: GuardStep): NewPlatformEvent {
+  return { type: step.state === "open" ? "room.resumed" : `room.${step.state}`, role: "system", room: place.id, data: { guard: step.trip ?? null, parent: place.parent } };
+}
+
+
+const SENT = { name: "room.sent", text: "update dure.room_messages set delivery = 'sent', delivery_error = null where id = $1" };
+
+/** The message opened a request; others only belong to one. */
+const ASKS = { name: "room.asks", text: "select from dure.requests where message = $1" };
+
+const CLIENT_MESSAGE = {
+  name: "room.client_message",
+  text: "select message from dure.room_client_ids where place = $1 and person = $2 and client_id = $3 and at > clock_timestamp() - interval '24 hours'",
+};

@@ -1,0 +1,37 @@
+/** Every sentence that rooms say to people, in both languages. */
+export type RoomLocale = "ko" | "en";
+
+const TEXTS = {
+  ko: {
+    suspended: (seconds: number, minutes: number, count: number) => `⏸ 에이전트 메시지가 ${seconds}초 동안 ${count}건을 넘어 이 대화를 ${minutes}분간 멈춥니다. 사람이 바로 풀 수 있습니다.`,
+    resting: (count: number) => `💤 에이전트끼리 ${count}건을 주고받아 이 대화를 쉽니다. 사람이 말하거나 새로 부탁하면 다시 이어집니다.`,
+    pairBlocked: (one: string, other: string, minutes: number) => `⏸ ${one} ↔ ${other} 부탁이 너무 잦아 ${minutes}분간 막았습니다.`,
+    chainStopped: (names: string) => `⏸ 부탁이 돌고 돌아 멈췄습니다: ${names}.`,
+    reminder: (who: string, asker: string, minutes: number) => `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났습니다. 답해 주세요.`,
+    answered: (who: string, place: string) => `${who} 님이 답했습니다 → ${place}`,
+    deliveryFailed: (who: string, why: string) => `⚠ ${who} 님에게 보낸 부탁이 전달되지 않았습니다: ${why}`,
+    missed: () => "⚠ 자리를 비운 사이에 온 부름이라 답하지 못했습니다. 아직 필요하면 다시 불러 주세요.",
+    failed: () => "⚠ 지금은 답하지 못했습니다. 잠시 뒤에 다시 불러 주세요.",
+    cut: (characters: number) => `… (뒤의 ${characters}자는 너무 길어 뺐습니다)`,
+    answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했습니다.`,
+    closedAlready: () => "이미 답이 끝난 물음입니다.",
+  },
+  en: {
+    suspended: (seconds: number, minutes: number, count: number) => `⏸ More than ${count} agent messages within ${seconds} s: this conversation pauses for ${minutes} min. A person can lift it at once.`,
+    resting: (count: number) => `💤 The agents have exchanged ${count} messages; this conversation rests until a person speaks or something new is asked.`,
+    pairBlocked: (one: string, other: string, minutes: number) => `⏸ ${one} ↔ ${other}: too many requests; blocked for ${minutes} min.`,
+    chainStopped: (names: string) => `⏸ The request went in a circle and was stopped: ${names}.`,
+    reminder: (who: string, asker: string, minutes: number) => `${who} the request of ${asker} has waited for ${minutes} min. Please answer.`,
+    answered: (who: string, place: string) => `${who} has answered → ${place}`,
+    deliveryFailed: (who: string, why: string) => `⚠ The request to ${who} could not be delivered: ${why}`,
+    missed: () => "⚠ You were calling while I was away, so this went unanswered. Call again if you still need it.",
+    failed: () => "⚠ I could not answer just now. Please call again in a moment.",
+    cut: (characters: number) => `… (${characters} more characters were left out)`,
+    answeredBy: (who: string, label: string) => `${who} answered “${label}”.`,
+    closedAlready: () => "This question has been answered already.",
+  },
+} as const;
+
+export function roomTexts(locale: RoomLocale): (typeof TEXTS)[RoomLocale] {
+  return TEXTS[locale];
+}

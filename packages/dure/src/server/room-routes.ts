@@ -1,0 +1,238 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { DureError } from "../kernel/errors.ts";
+import { toWire } from "../kernel/wire.ts";
+import type { StoredMessage } from "../rooms/room-store.ts";
+import type { RoomPerson } from "../rooms/rooms.ts";
+import { hasScope } from "./access.ts";
+import { callerOf } from "./guard.ts";
+import { problems } from "./schemas.ts";
+import type { ServerParts } from "./server.ts";
+
+const placeId = z.string().min(1).max(200);
+const person = z.string().trim().min(1).max(60).meta({ description: "Name to speak under: needed without a token; with one it needs scope `admin`." });
+
+const Place = z.looseObject({
+  id: z.string(),
+  adapter: z.string(),
+  kind: z.enum(["channel", "thread", "direct"]),
+  parent: z.string().nullable(),
+  name: z.string(),
+  state: z.enum(["open", "resting", "suspended", "closed"]),
+});
+const Role = z.looseObject({ agent: z.string(), role: z.enum(["HANDLER", "OBSERVER", "IGNORED"]), because: z.string() });
+const Message = z.looseObject({
+  id: z.string(),
+  place: z.string(),
+  seq: z.number(),
+  author: z.string(),
+  author_kind: z.enum(["person", "agent", "foreign"]),
+  author_name: z.string(),
+  text: z.string(),
+  mentions: z.array(z.string()),
+  delivery: z.enum(["queued", "sent", "failed", "unknown"]),
+  at: z.number(),
+  roles: z.array(Role),
+});
+const Thread = Place.extend({ participants: z.array(z.string()), messages: z.number(), open_requests: z.number() });
+const AgentAnswer = z.looseObject({ id: z.string(), display_name: z.string(), leads: z.boolean(), accounts: z.array(z.looseObject({ adapter: z.string(), id: z.string(), state: z.string() })) });
+
+const MessagesQuery = z.object({
+  thread: placeId.optional(),
+  after: z.coerce.number().int().min(0).optional().meta({ description: "`seq` behind which to read; the newest without it." }),
+  before: z.coerce.number().int().min(1).optional().meta({ description: "`seq` before which to read." }),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  as_person: person.optional(),
+});
+const AsPerson = z.object({ as_person: person.optional() });
+const PostBody = z.object({
+  text: z.string().meta({ description: "At most 100,000 characters." }),
+  thread_id: placeId.optional(),
+  client_id: z.string().min(1).max(100).optional().meta({ description: "The same one again within 24 h posts nothing new." }),
+  reply_to: z.string().min(1).max(100).optional(),
+  as_person: person.optional(),
+});
+const CollaborateBody = z.object({
+  agent: z.string().min(1).max(100).meta({ description: "In whose name." }),
+  target_agent: z.string().max(100),
+  message: z.string(),
+  topic: z.string().max(200).optional(),
+  thread_id: placeId.optional(),
+  channel_id: placeId.optional(),
+  thread_name: z.string().max(100).optional(),
+  attachments: z.array(z.url()).max(10).optional(),
+  idempotency_key: z.string().min(1).max(200).optional(),
+});
+const CollaborateAnswer = z.union([
+  z.object({ ok: z.literal(true), thread_id: z.string(), thread_name: z.string(), channel_id: z.string(), message_id: z.string(), reused: z.boolean(), delivery: z.enum(["sent", "queued"]), note: z.string() }),
+  z.object({ ok: z.literal(false), code: z.string(), message: z.string(), hint: z.string(), escalated: z.boolean() }),
+]);
+
+/** Characters of a body with a text of 100,000 characters in four bytes each. */
+const POST_BYTES = 512 * 1024;
+
+/** Rooms, threads, messages, agents. Source: docs/spec/collaboration §9. */
+export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms, auth, audit }) => {
+  if (!rooms) return;
+  const config = { scope: "rooms" as const };
+
+  const whoAsks = (request: FastifyRequest, asPerson: string | undefined, speaks: boolean): RoomPerson => {
+    const caller = callerOf(request);
+    if (auth === "open") {
+      if (asPerson === undefined && speaks) throw new DureError("PERSON_REQUIRED", "Nobody is logged in here, so say who speaks.", { class: "input", hint: "Send as_person with your name." });
+      return { tenant: "", person: checkName(asPerson ?? "", rooms.directory.agents) };
+    }
+    if (asPerson !== undefined && !hasScope(request.principal!, "admin")) throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", { class: "forbidden", hint: "Leave out as_person." });
+    return { tenant: caller.tenant, person: checkName(asPerson ?? caller.name, rooms.directory.agents) };
+  };
+
+  app.get("/v1/rooms", { config, schema: { tags: ["rooms"], summary: "Channels, and the caller's direct rooms", querystring: AsPerson, response: { 200: z.object({ items: z.array(Place) }), ...problems(400, 401, 403) } } }, async (request) => ({
+    items: (await rooms.reader.rooms(whoAsks(request, request.query.as_person, false))).map((room) => toWire(room) as z.infer<typeof Place>),
+  }));
+
+  app.post(
+    "/v1/rooms",
+    { config, schema: { tags: ["rooms"], summary: "Opens the direct room with an agent", body: z.object({ agent: z.string().min(1).max(100), as_person: person.optional() }), response: { 200: Place, ...problems(400, 401, 403, 404) } } },
+    async (request) => toWire(await rooms.direct(whoAsks(request, request.body.as_person, true), request.body.agent)) as z.infer<typeof Place>,
+  );
+
+  app.get(
+    "/v1/rooms/:room/messages",
+    { config, schema: { tags: ["rooms"], summary: "What was said in a room or thread, oldest first", params: z.object({ room: placeId }), querystring: MessagesQuery, response: { 200: z.object({ items: z.array(Message), typing: z.array(z.string()) }), ...problems(400, 401, 403, 404) } } },
+    async (request) => {
+      const { thread, after, before, limit, as_person } = request.query;
+      const place = await rooms.place(thread ?? request.params.room, whoAsks(request, as_person, false));
+      const items = await rooms.reader.messages(place.id, { ...(after !== undefined && { after }), ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) });
+      return { items: items.map(messageToWire), typing: [...(await rooms.reader.typing(place.id))] };
+    },
+  );
+
+  app.post(
+    "/v1/rooms/:room/messages",
+    { config, bodyLimit: POST_BYTES, schema: { tags: ["rooms"], summary: "Says something in a web room", params: z.object({ room: placeId }), body: PostBody, response: { 202: z.object({ message_id: z.string() }), ...problems(400, 401, 403, 404, 409, 413) } } },
+    async (request, reply) => {
+      const { text, thread_id, client_id, reply_to, as_person } = request.body;
+      const posted = await rooms.post(whoAsks(request, as_person, true), {
+        place: thread_id ?? request.params.room,
+        text,
+        ...(client_id !== undefined && { clientId: client_id }),
+        ...(reply_to !== undefined && { replyTo: reply_to }),
+      });
+      return reply.code(202).send({ message_id: posted.messageId });
+    },
+  );
+
+  app.post(
+    "/v1/rooms/:room/read",
+    { config, schema: { tags: ["rooms"], summary: "Marks a room or thread as read up to a message", params: z.object({ room: placeId }), body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    async (request, reply) => {
+      const who = whoAsks(request, request.body.as_person, true);
+      await rooms.place(request.params.room, who);
+      await rooms.reader.read(who, request.params.room, request.body.seq);
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.get("/v1/messages/:id", { config, schema: { tags: ["rooms"], summary: "One message, and who did what with it and why", params: z.object({ id: placeId }), querystring: AsPerson, response: { 200: Message, ...problems(400, 401, 403, 404) } } }, async (request) =>
+    messageToWire(await rooms.message(request.params.id, whoAsks(request, request.query.as_person, false))),
+  );
+
+  app.get(
+    "/v1/rooms/:room/threads",
+    { config, schema: { tags: ["rooms"], summary: "Threads of a room, the liveliest first", params: z.object({ room: placeId }), querystring: AsPerson, response: { 200: z.object({ items: z.array(Thread) }), ...problems(400, 401, 403, 404) } } },
+    async (request) => {
+      const who = whoAsks(request, request.query.as_person, false);
+      await rooms.place(request.params.room, who);
+      return { items: (await rooms.reader.threads(request.params.room, who)).map((thread) => toWire(thread) as z.infer<typeof Thread>) };
+    },
+  );
+
+  app.get("/v1/threads/:id", { config, schema: { tags: ["rooms"], summary: "A thread: who takes part, and whether agents may speak", params: z.object({ id: placeId }), querystring: AsPerson, response: { 200: Thread, ...problems(400, 401, 403, 404) } } }, async (request) => {
+    const who = whoAsks(request, request.query.as_person, false);
+    const thread = await rooms.reader.thread((await rooms.place(request.params.id, who)).id, who);
+    if (!thread) throw new DureError("THREAD_UNKNOWN", `${request.params.id} is no thread.`, { class: "not-found", hint: "Threads are listed at /v1/rooms/{room}/threads." });
+    return toWire(thread) as z.infer<typeof Thread>;
+  });
+
+  app.post(
+    "/v1/threads/:id/resume",
+    { config, schema: { tags: ["rooms"], summary: "Lifts what a guard has stopped, in a thread or a room", params: z.object({ id: placeId }), body: AsPerson.optional(), response: { 200: z.object({ state: z.string() }), ...problems(400, 401, 403, 404, 409) } } },
+    async (request) => {
+      const who = whoAsks(request, request.body?.as_person, false);
+      const answer = await rooms.resume(request.params.id, { ...who, person: who.person === "" ? callerOf(request).name : who.person });
+      audit?.({ who: callerOf(request), what: "thread.resume", subject: request.params.id });
+      return answer;
+    },
+  );
+
+  app.delete(
+    "/v1/threads/:id/participants/:agent",
+    { config, schema: { tags: ["rooms"], summary: "Takes an agent out of a thread", params: z.object({ id: placeId, agent: placeId }), querystring: AsPerson, response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    async (request, reply) => {
+      await rooms.removeParticipant(request.params.id, request.params.agent, whoAsks(request, request.query.as_person, false));
+      audit?.({ who: callerOf(request), what: "thread.remove_participant", subject: `${request.params.id}/${request.params.agent}` });
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.get(
+    "/v1/observations",
+    { config, schema: { tags: ["rooms"], summary: "What agents overheard: short records of the last 24 h", querystring: z.object({ agent: z.string().max(100).optional(), place: placeId.optional() }), response: { 200: z.object({ items: z.array(z.looseObject({ agent: z.string(), place: z.string(), message: z.string(), sender: z.string(), excerpt: z.string(), at: z.number() })) }), ...problems(400, 401, 403) } } },
+    async (request) => {
+      const { agent, place } = request.query;
+      const items = await rooms.reader.observations({ tenant: callerOf(request).tenant, ...(agent !== undefined && { agent }), ...(place !== undefined && { place }) });
+      return { items: items.map((record) => ({ ...record })) };
+    },
+  );
+
+  app.get("/v1/agents", { config, schema: { tags: ["rooms"], summary: "The directory: agents, accounts, online, load, spend", response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) } } }, async () => ({
+    items: (await rooms.reader.agents()).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
+  }));
+
+  app.post(
+    "/v1/agents/:agent/pause",
+    { config: { scope: "admin" }, schema: { tags: ["rooms"], summary: "Pauses an agent's account, or readies it again", params: z.object({ agent: placeId }), body: z.object({ paused: z.boolean(), adapter: z.string().max(50).default("web") }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    async (request, reply) => {
+      await rooms.pause(request.body.adapter, request.params.agent, request.body.paused);
+      audit?.({ who: callerOf(request), what: request.body.paused ? "agent.pause" : "agent.resume", subject: request.params.agent });
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.post(
+    "/v1/collaborate",
+    { config, schema: { tags: ["rooms"], summary: "Hands work to an agent on behalf of another one", body: CollaborateBody, response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) } } },
+    async (request) => {
+      const { agent, target_agent, message, topic, thread_id, channel_id, thread_name, attachments, idempotency_key } = request.body;
+      const result = await rooms.collaborate(
+        { agent },
+        { targetAgent: target_agent, message, topic, threadId: thread_id, channelId: channel_id, threadName: thread_name, attachments, idempotencyKey: idempotency_key },
+      );
+      audit?.({ who: callerOf(request), what: "collaborate", subject: `${agent}→${target_agent}` });
+      return toWire(result) as z.infer<typeof CollaborateAnswer>;
+    },
+  );
+};
+
+/** Nobody can post as an agent. */
+function checkName(name: string, agents: readonly { id: string; displayName: string }[]): string {
+  const plain = name.normalize("NFC").trim();
+  const agent = agents.find(({ id, displayName }) => [id, displayName].some((taken) => taken.toLowerCase() === plain.toLowerCase()));
+  if (agent) throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, { class: "input", hint: "Choose another name." });
+  return plain;
+}
+
+/** Roles as a list: agents' ids are values, never keys. */
+function messageToWire(message: StoredMessage): z.infer<typeof Message> {
+  const { roles, ...rest } = message;
+  const list = Object.entries(roles).map(([agent, { role, rank, because, at, answer }]) => ({
+    agent,
+    role,
+    because,
+    ...(rank && { rank }),
+    ...(role === "OBSERVER" ? { observed_at: at } : {}),
+    ...(answer !== undefined && { answered_by: answer }),
+  }));
+  return { ...(toWire(rest) as object), roles: list } as z.infer<typeof Message>;
+}

@@ -1,0 +1,214 @@
+import type { Guild, Interaction, Message, Place, User } from "./world.ts";
+import { ALL_PERMISSIONS } from "./permissions.ts";
+
+/** Whose eyes a payload is for. */
+export interface PayloadView {
+  readonly bot: User;
+  /** Whether this bot sees the text of messages that do not concern it. Source: "Gateway: Message Content Intent". */
+  readonly content: boolean;
+}
+
+const KIND_NUMBERS = { text: 0, direct: 1, "public-thread": 11, "private-thread": 12 } as const satisfies Record<Place["kind"], number>;
+
+export function userPayload(user: User): object {
+  return { id: user.id, username: user.name, discriminator: user.bot ? "0000" : "0", global_name: user.bot ? null : user.name, avatar: null, bot: user.bot };
+}
+
+function memberPayload(joinedAt: number): object {
+  return { roles: [], joined_at: iso(joinedAt), deaf: false, mute: false, flags: 0, nick: null, avatar: null };
+}
+
+/** Source: "Channel Object", "Thread Metadata Object". */
+export function placePayload(place: Place, view: PayloadView): object {
+  const common = { id: place.id, type: KIND_NUMBERS[place.kind], last_message_id: place.lastMessageId ?? null, flags: 0 };
+  if (place.kind === "direct") return { ...common, recipients: place.recipients.filter(({ id }) => id !== view.bot.id).map(userPayload) };
+  const guildPart = { guild_id: place.guild?.id, name: place.name, rate_limit_per_user: 0 };
+  const { thread } = place;
+  if (thread === undefined) {
+    return {
+      ...common,
+      ...guildPart,
+      position: 0,
+      parent_id: null,
+      topic: null,
+      nsfw: false,
+      permission_overwrites: [...place.overwrites].map(([id, { allow, deny }]) => ({ id, type: 1, allow: String(allow), deny: String(deny) })),
+    };
+  }
+  const member = threadMemberPayload(place, view.bot.id);
+  return {
+    ...common,
+    ...guildPart,
+    parent_id: thread.parent.id,
+    owner_id: thread.ownerId,
+    message_count: place.messages.size,
+    total_message_sent: place.messages.size,
+    member_count: Math.min(50, thread.members.size),
+    thread_metadata: {
+      archived: thread.archived,
+      locked: thread.locked,
+      auto_archive_duration: thread.autoArchiveMinutes,
+      archive_timestamp: iso(thread.archiveChangedAt),
+      create_timestamp: iso(thread.createdAt),
+      ...(place.kind === "private-thread" ? { invitable: true } : {}),
+    },
+    ...(member === undefined ? {} : { member }),
+  };
+}
+
+/** Source: "Thread Member Object". */
+export function threadMemberPayload(thread: Place, userId: string): object | undefined {
+  const joinedAt = thread.thread?.members.get(userId);
+  return joinedAt === undefined ? undefined : { id: thread.id, user_id: userId, join_timestamp: iso(joinedAt), flags: 0 };
+}
+
+/** Source: "Message Object". The nonce is no part of it: only the answer to Create Message and MESSAGE_CREATE carry it. */
+export function messagePayload(message: Message, view: PayloadView, depth = 0): object {
+  const { place, author } = message;
+  const seesContent = view.content || author.id === view.bot.id || place.kind === "direct" || message.mentions.some(({ id }) => id === view.bot.id);
+  const member = place.guild?.members.get(author.id);
+  const reference =
+    message.threadId !== undefined
+      ? { type: 0, channel_id: message.threadId, guild_id: place.guild?.id }
+      : message.replyTo === undefined
+        ? undefined
+        : { type: 0, channel_id: place.id, message_id: message.replyTo.id, ...(place.guild === undefined ? {} : { guild_id: place.guild.id }) };
+  return {
+    id: message.id,
+    channel_id: place.id,
+    type: message.type,
+    author: userPayload(author),
+    content: seesContent ? message.text : "",
+    timestamp: iso(message.at),
+    edited_timestamp: message.editedAt === undefined ? null : iso(message.editedAt),
+    tts: false,
+    mention_everyone: message.mentionsEveryone,
+    mentions: message.mentions.map(userPayload),
+    mention_roles: [],
+    attachments: seesContent ? message.attachments.map((file) => filePayload(place, file)) : [],
+    embeds: [],
+    components: seesContent ? message.components : [],
+    pinned: false,
+    flags: 0,
+    ...(place.guild === undefined ? {} : { guild_id: place.guild.id }),
+    ...(member === undefined ? {} : { member: memberPayload(member.joinedAt) }),
+    ...(reference === undefined ? {} : { message_reference: reference }),
+    ...(message.type !== 19 || depth > 0
+      ? {}
+      : { referenced_message: message.replyTo !== undefined && place.messages.has(message.replyTo.id) ? messagePayload(message.replyTo, view, 1) : null }),
+  };
+}
+
+function filePayload(place: Place, file: Message["attachments"][number]): object {
+  const url = `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${encodeURIComponent(file.filename)}`;
+  return { id: file.id, filename: file.filename, size: file.size, url, proxy_url: url, ...(file.contentType === undefined ? {} : { content_type: file.contentType }) };
+}
+
+/** Source: "Gateway Events: Guild Create". One role per bot stands for what was given to it; @everyone gives nothing. */
+export function guildPayload(guild: Guild, view: PayloadView, places: { readonly channels: readonly Place[]; readonly threads: readonly Place[] }): object {
+  const own = guild.members.get(view.bot.id);
+  return {
+    ...guildFacts(guild, view.bot),
+    joined_at: iso(own?.joinedAt ?? 0),
+    large: false,
+    unavailable: false,
+    member_count: guild.members.size,
+    voice_states: [],
+    members: [{ user: userPayload(view.bot), ...memberPayload(own?.joinedAt ?? 0), roles: [roleIdOf(view.bot)] }],
+    channels: places.channels.map((channel) => placePayload(channel, view)),
+    threads: places.threads.map((thread) => placePayload(thread, view)),
+    presences: [],
+    stage_instances: [],
+    guild_scheduled_events: [],
+    soundboard_sounds: [],
+  };
+}
+
+/** Source: "Guild Object". */
+export function guildFacts(guild: Guild, bot: User): object {
+  return {
+    id: guild.id,
+    name: guild.name,
+    icon: null,
+    splash: null,
+    discovery_splash: null,
+    owner_id: "1",
+    region: null,
+    afk_channel_id: null,
+    afk_timeout: 300,
+    verification_level: 0,
+    default_message_notifications: 0,
+    explicit_content_filter: 0,
+    roles: rolesOf(guild, bot),
+    emojis: [],
+    features: [],
+    mfa_level: 0,
+    application_id: null,
+    system_channel_id: null,
+    system_channel_flags: 0,
+    rules_channel_id: null,
+    vanity_url_code: null,
+    description: null,
+    banner: null,
+    premium_tier: 0,
+    preferred_locale: "ko",
+    public_updates_channel_id: null,
+    nsfw_level: 0,
+    stickers: [],
+    premium_progress_bar_enabled: false,
+    safety_alerts_channel_id: null,
+  };
+}
+
+/** Source: "Guild: Get Guild Member". */
+export function ownMemberPayload(guild: Guild, bot: User): object {
+  return { user: userPayload(bot), ...memberPayload(guild.members.get(bot.id)?.joinedAt ?? 0), roles: [roleIdOf(bot)] };
+}
+
+export function rolesOf(guild: Guild, bot: User): object[] {
+  const role = { color: 0, colors: { primary_color: 0, secondary_color: null, tertiary_color: null }, hoist: false, mentionable: false, flags: 0 };
+  return [
+    { ...role, id: guild.id, name: "@everyone", position: 0, permissions: "0", managed: false },
+    { ...role, id: roleIdOf(bot), name: bot.name, position: 1, permissions: String(guild.members.get(bot.id)?.base ?? 0n), managed: true, tags: { bot_id: bot.id } },
+  ];
+}
+
+/** The role that came with a bot; an id of its own, derived from the bot's. */
+function roleIdOf(bot: User): string {
+  return String(BigInt(bot.id) + 1_000_000n);
+}
+
+/** Source: "Receiving and Responding: Interaction Object". */
+export function interactionPayload(interaction: Interaction, view: PayloadView, appPermissions: bigint): object {
+  const { message, person } = interaction;
+  const { place } = message;
+  const member = place.guild?.members.get(person.id);
+  return {
+    id: interaction.id,
+    application_id: interaction.bot.id,
+    type: 3,
+    version: 1,
+    token: interaction.token,
+    channel_id: place.id,
+    channel: placePayload(place, view),
+    message: messagePayload(message, view),
+    data: { component_type: 2, custom_id: interaction.customId, id: 1 },
+    app_permissions: String(appPermissions),
+    locale: "ko",
+    entitlements: [],
+    authorizing_integration_owners: {},
+    attachment_size_limit: 10_485_760,
+    ...(place.guild === undefined
+      ? { user: userPayload(person), context: 1 }
+      : {
+          guild_id: place.guild.id,
+          guild: { id: place.guild.id, locale: "ko", features: [] },
+          context: 0,
+          member: { ...memberPayload(member?.joinedAt ?? 0), user: userPayload(person), permissions: String(ALL_PERMISSIONS) },
+        }),
+  };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "+00:00");
+}

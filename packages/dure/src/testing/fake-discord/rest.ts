@@ -1,0 +1,183 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Bots } from "./bots.ts";
+import type { FakeFault, Faults } from "./faults.ts";
+import type { RateLimiter } from "./rate-limits.ts";
+import { Refusal, REFUSALS } from "./refusal.ts";
+import { findRoute, type RouteAnswer, type RouteContext } from "./routes.ts";
+import type { FileFact } from "./world.ts";
+
+/** One request as the platform saw it. */
+export interface LoggedRequest {
+  readonly method: string;
+  /** `/channels/{channel}/messages`; of an unknown route the path. */
+  readonly route: string;
+  readonly path: string;
+  /** 0: it got no answer. */
+  readonly status: number;
+  /** The bot's name; absent when the token was none. */
+  readonly bot: string | undefined;
+  readonly body: unknown;
+  readonly at: number;
+}
+
+export interface RestOptions {
+  readonly clock: Clock;
+  readonly bots: Bots;
+  readonly faults: Faults;
+  readonly limiter: RateLimiter;
+  readonly context: RouteContext;
+  readonly log: (request: LoggedRequest) => void;
+}
+
+/** A request whose answer is known; `undefined`: none is given, and the connection waits or is cut. */
+type Outcome = { readonly answer: RouteAnswer; readonly headers: Readonly<Record<string, string>> } | "timeout" | "cut";
+
+/** Biggest body that is read, bytes. */
+const LARGEST_BODY = 25 * 1024 * 1024;
+
+/**
+ * The HTTP side, version 10: read → find the route → who → fault → rate limit → do → fault → answer.
+ * Source: "API Reference".
+ */
+export class Rest {
+  readonly #options: RestOptions;
+
+  constructor(options: RestOptions) {
+    this.#options = options;
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { clock, bots, log } = this.#options;
+    const url = new URL(request.url ?? "/", "http://fake.invalid");
+    const method = request.method ?? "GET";
+    const path = decodeURIComponent(url.pathname.replace(/^\/api\/v\d+/u, ""));
+    const bot = bots.byToken(tokenOf(request.headers.authorization));
+    const found = findRoute(method, path);
+    const route = found?.route.template ?? path;
+    const body = await readBody(request);
+    const outcome = this.#decide({ request, url, method, path, found, bot, body });
+    const status = typeof outcome === "string" ? 0 : outcome.answer.status;
+    log({ method, route, path, status, bot: bot?.user.name, body: body.json, at: clock.now() });
+
+    if (outcome === "timeout") return;
+    if (outcome === "cut") {
+      request.socket.destroy();
+      return;
+    }
+    const payload = outcome.answer.body === undefined ? undefined : JSON.stringify(outcome.answer.body);
+    response.writeHead(outcome.answer.status, { ...(payload === undefined ? {} : { "content-type": "application/json" }), via: "1.1 fake", ...outcome.headers });
+    response.end(payload);
+  }
+
+  #decide(facts: {
+    request: IncomingMessage;
+    url: URL;
+    method: string;
+    path: string;
+    found: ReturnType<typeof findRoute>;
+    bot: ReturnType<Bots["byToken"]>;
+    body: ParsedBody;
+  }): Outcome {
+    const { url, method, path, found, bot, body } = facts;
+    // Source: "API Reference: API Versioning".
+    if (!url.pathname.startsWith("/api/v10/")) return refused(new Refusal(400, 50041, "Invalid API version provided."));
+    const fault = this.#options.faults.take({ method, route: found?.route.template ?? path, path, bot: bot?.user.name });
+    if (fault !== undefined && (!("after" in fault) || fault.after !== "doing it")) return outcomeOf(fault);
+    if (found === undefined) return refused(REFUSALS.unknownRoute());
+    const { route, parameters } = found;
+    if (bot === undefined && !route.open) return refused(REFUSALS.unauthorized());
+
+    const major = route.major === undefined ? "" : (parameters[route.major] ?? "");
+    const verdict = this.#options.limiter.take(bot?.user.id ?? "interactions", route.name, major);
+    if (verdict.refused !== undefined) {
+      const { retryAfter, global } = verdict.refused;
+      return { answer: { status: 429, body: { message: "You are being rate limited.", retry_after: retryAfter, global } }, headers: verdict.headers };
+    }
+
+    try {
+      if (body.broken) throw REFUSALS.invalidJson();
+      const answer = route.handle(this.#options.context, {
+        // Open routes never look at the bot.
+        bot: bot as NonNullable<typeof bot>,
+        parameters,
+        query: Object.fromEntries(url.searchParams),
+        body: body.json ?? {},
+        files: body.files,
+      });
+      return fault === undefined ? { answer, headers: verdict.headers } : outcomeOf(fault);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return refused(error, verdict.headers);
+    }
+  }
+}
+
+function outcomeOf(fault: FakeFault): Outcome {
+  switch (fault.kind) {
+    case "401":
+      return refused(REFUSALS.unauthorized());
+    case "403":
+      return refused(new Refusal(403, fault.code ?? 50013, fault.code === 50001 ? "Missing Access" : "Missing Permissions"));
+    case "404":
+      return refused(new Refusal(404, fault.code ?? 10003, fault.code === 10008 ? "Unknown Message" : "Unknown Channel"));
+    case "429": {
+      // Source: "Rate Limits: Exceeding A Rate Limit".
+      const seconds = fault.retryAfterMs / 1000;
+      const global = fault.global ?? false;
+      return {
+        answer: { status: 429, body: { message: "You are being rate limited.", retry_after: seconds, global } },
+        headers: { "retry-after": String(seconds), "x-ratelimit-scope": global ? "global" : "user", ...(global ? { "x-ratelimit-global": "true" } : {}) },
+      };
+    }
+    case "5xx":
+      return { answer: { status: fault.status ?? 502, body: { message: "502: Bad Gateway", code: 0 } }, headers: {} };
+    case "timeout":
+      return "timeout";
+    case "cut":
+      return "cut";
+    default:
+      fault satisfies never;
+      throw new Error("A fault without an outcome.");
+  }
+}
+
+function refused(refusal: Refusal, headers: Readonly<Record<string, string>> = {}): Outcome {
+  return { answer: { status: refusal.status, body: refusal.body }, headers };
+}
+
+/** Source: "API Reference: Authentication": `Authorization: Bot TOKEN`. */
+function tokenOf(header: string | undefined): string | undefined {
+  return header?.startsWith("Bot ") === true ? header.slice("Bot ".length) : undefined;
+}
+
+interface ParsedBody {
+  readonly json: unknown;
+  readonly files: readonly FileFact[];
+  readonly broken: boolean;
+}
+
+/** JSON, or a form with `payload_json` and files. Source: "API Reference: Uploading Files". */
+async function readBody(request: IncomingMessage): Promise<ParsedBody> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    length += (chunk as Buffer).length;
+    if (length <= LARGEST_BODY) chunks.push(chunk as Buffer);
+  }
+  const bytes = Buffer.concat(chunks);
+  const type = request.headers["content-type"] ?? "";
+  try {
+    if (bytes.length === 0) return { json: undefined, files: [], broken: false };
+    if (type.startsWith("application/json")) return { json: JSON.parse(bytes.toString()) as unknown, files: [], broken: false };
+    if (!type.startsWith("multipart/form-data")) return { json: undefined, files: [], broken: true };
+    const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
+    const payload = form.get("payload_json");
+    const files = [...form].flatMap(([key, value], index) =>
+      typeof value === "string" || !key.startsWith("files[") ? [] : [{ id: String(index), filename: value.name, size: value.size, contentType: value.type || undefined }],
+    );
+    return { json: typeof payload === "string" ? (JSON.parse(payload) as unknown) : {}, files, broken: false };
+  } catch {
+    return { json: undefined, files: [], broken: true };
+  }
+}

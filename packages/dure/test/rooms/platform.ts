@@ -1,0 +1,20 @@
+import type { Database } from "../../src/durable/database.ts";
+import type { ChannelAdapter, ChannelFailure } from "../../src/rooms/channel-adapter.ts";
+import type { RoomAgent, RoomChannel } from "../../src/rooms/directory.ts";
+import type { TestTeam } from "./team.ts";
+
+/** A platform that the scenarios run on: how people speak there, what they see, and how it fails. Each test gets its own. */
+export interface TestPlatform {
+  readonly name: string;
+  readonly agents: readonly RoomAgent[];
+  readonly channels: readonly RoomChannel[];
+  adapter(database: Database): ChannelAdapter;
+  /** A person says something; resolves when the team has stored it. Gives dure's message id. */
+  say(team: TestTeam, text: string, options?: { thread?: string; channel?: string; person?: string }): Promise<string>;
+  /** What people see in a place (dure's id), in order: `이든: 답입니다`; mentions as `@이든`. */
+  shown(team: TestTeam, place: string): Promise<readonly string[]>;
+  /** The next posts fail in this way. `afterDoing`: the platform has done it all the same. */
+  fail(what: "post" | "thread", failure: ChannelFailure | "hang", options?: { times?: number; afterDoing?: boolean; retryAfterMs?: number; agent?: string }): void;
+  /** Attempts to post so far. */
+  posts(): number;
+}

@@ -1,0 +1,154 @@
+import { onTestFinished } from "vitest";
+import { Database } from "../../src/durable/database.ts";
+import { Leases } from "../../src/durable/leases.ts";
+import { Notifications } from "../../src/durable/notify.ts";
+import { Outbox } from "../../src/durable/outbox.ts";
+import { applicationName, ProcessLease } from "../../src/durable/processes.ts";
+import { Takeover } from "../../src/durable/takeover.ts";
+import { testDatabase } from "../../src/durable/test-database.ts";
+import { chatAgent } from "../../src/engine/agent.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { defineService, flow, type Service } from "../../src/engine/service.ts";
+import { Inbox } from "../../src/escalations/inbox.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
+import { Models } from "../../src/models/models.ts";
+import { offlineModel, type OfflineReply } from "../../src/models/offline.ts";
+import type { ModelRequest } from "../../src/models/model.ts";
+import type { ChannelAdapter } from "../../src/rooms/channel-adapter.ts";
+import { Directory, type RoomAgent, type RoomChannel } from "../../src/rooms/directory.ts";
+import { ROOM_LIMITS, type RoomLimits } from "../../src/rooms/limits.ts";
+import { Rooms } from "../../src/rooms/rooms.ts";
+import { collaborateTool, presenceTools, type RoomToolsParts } from "../../src/rooms/tools.ts";
+import type { AnyTool } from "../../src/engine/tool.ts";
+
+/** The four of the specification's scenarios; 루다 leads. */
+export const NAMES = { ruda: "루다", eden: "이든", seum: "세움", dajim: "다짐" } as const;
+export type Name = keyof typeof NAMES;
+
+/** What an agent says to a message: words, or calls of tools. */
+export type Behave = (heard: Heard) => OfflineReply | Promise<OfflineReply>;
+
+export interface Heard {
+  /** The newest message, `author: text`. */
+  readonly text: string;
+  readonly background: string;
+  /** Results of the tools that this turn has called. */
+  readonly results: readonly unknown[];
+  readonly request: ModelRequest;
+}
+
+export interface TestTeam {
+  readonly rooms: Rooms;
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly inbox: Inbox;
+  readonly outbox: Outbox;
+  readonly url: string;
+  readonly processId: string;
+  /** Model calls of an agent so far, in this process. */
+  calls(agent: Name): number;
+  stop(): Promise<void>;
+}
+
+export interface TestTeamOptions {
+  readonly behave?: Partial<Record<Name, Behave>>;
+  readonly limits?: Partial<RoomLimits>;
+  readonly adapter: (database: Database) => ChannelAdapter;
+  readonly agents?: readonly RoomAgent[];
+  readonly channels?: readonly RoomChannel[];
+  readonly defaultChannel?: string;
+  readonly tools?: Readonly<Record<string, AnyTool>>;
+  /** On the database of another one: a second process, or the same after a restart. */
+  readonly on?: { readonly url: string };
+  readonly logger?: Logger;
+  readonly allowBots?: boolean;
+}
+
+/** A team with a database of its own, wired as `team/` does it. It is stopped when the test ends. */
+export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam> {
+  const logger = options.logger ?? silentLogger;
+  const clock = systemClock;
+  const stack = new AsyncDisposableStack();
+  const owned = options.on ? undefined : await testDatabase();
+  if (owned) onTestFinished(() => owned[Symbol.asyncDispose]()); // registered first, so it goes after every team on it
+  const url = options.on?.url ?? owned!.url;
+  const processId = newId("process");
+  const database = await Database.open({ url, applicationName: applicationName(processId), logger, clock });
+  stack.defer(() => database.close());
+  const notifications = new Notifications({ database, logger, clock });
+  await notifications.start();
+  stack.defer(() => notifications.stop());
+  const lease = new ProcessLease({ database, id: processId, appVersion: "test", logger, clock, notifications, onFenced: () => {} });
+  await lease.start();
+  stack.defer(() => lease.stop());
+  const outbox = new Outbox({ database, lease, logger, notifications, clock });
+  const takeover = new Takeover({ database, lease, logger, clock, notifications });
+
+  const opened: { parts?: RoomToolsParts } = {};
+  const counts = new Map<string, number>();
+  const names = Object.keys(NAMES) as Name[];
+  const models = names.map((name) =>
+    offlineModel(name, async (request) => {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      const users = request.messages.filter((message) => message.role === "user").map((message) => message.text);
+      const lastUser = request.messages.findLastIndex((message) => message.role === "user");
+      const results = request.messages.slice(lastUser + 1).flatMap((message) => (message.role === "tool" ? [message.result] : []));
+      const behave = options.behave?.[name] ?? (() => `${NAMES[name]}의 답입니다`);
+      return behave({ text: users.at(-1) ?? "", background: users.at(-2) ?? "", results, request });
+    }),
+  );
+  const services = names.map((name): Service => {
+    const agent = chatAgent({ name, prompt: `You are ${NAMES[name]}.`, card: { llm: `offline:${name}` }, tools: { collaborate: collaborateTool(name, () => opened.parts!), ...presenceTools(() => opened.parts!), ...options.tools } });
+    return defineService({ name, agents: { [name]: agent }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(name, "답변")).text })) } });
+  });
+  const engine = new Engine({
+    services,
+    database,
+    notifications,
+    models: new Models({ clock, logger, offline: models }),
+    clock,
+    logger,
+    processId,
+    lease: lease.signal,
+    defaultLlm: { provider: "offline", model: "echo", fallbacks: [] },
+  });
+  takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));
+  engine.start();
+  stack.defer(() => engine.stop({ graceMs: 2_000 }));
+  await takeover.start();
+  stack.defer(() => takeover.stop());
+  const adapter = options.adapter(database);
+  const directory = new Directory({
+    agents: options.agents ?? names.map((name) => ({ id: name, displayName: NAMES[name], service: name, leads: name === "ruda", accounts: { [adapter.name]: { id: name } } })),
+    channels: options.channels ?? [{ key: "general", adapter: adapter.name, name: "general", channel: "general", collaborate: true }],
+  });
+  const inbox = new Inbox({ database, notifications });
+  const rooms = new Rooms({
+    database,
+    outbox,
+    notifications,
+    lease,
+    leases: new Leases({ database, lease, logger, clock }),
+    conversations: engine,
+    inbox,
+    directory,
+    adapters: [adapter],
+    limits: { ...ROOM_LIMITS, ...options.limits },
+    locale: "ko",
+    clock,
+    logger,
+    ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
+    ...(options.allowBots !== undefined && { allowBots: options.allowBots }),
+  });
+  opened.parts = { database, collaboration: rooms.collaboration };
+  await rooms.start();
+  stack.defer(() => rooms.stop());
+  outbox.start();
+  stack.defer(() => outbox.stop({ graceMs: 500 }));
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= stack.disposeAsync());
+  onTestFinished(stop);
+  return { rooms, database, engine, inbox, outbox, url, processId, calls: (agent) => counts.get(agent) ?? 0, stop };
+}

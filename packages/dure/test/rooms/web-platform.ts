@@ -1,0 +1,33 @@
+import type { RoomChannel } from "../../src/rooms/directory.ts";
+import { WebAdapter } from "../../src/rooms/web-adapter.ts";
+import { WebFaultSwitch } from "../../src/testing/web-faults.ts";
+import { NAMES, type Name } from "./team.ts";
+import type { TestPlatform } from "./platform.ts";
+
+const CHANNELS: readonly RoomChannel[] = [
+  { key: "general", adapter: "web", name: "general", channel: "general", collaborate: true },
+  { key: "quiet", adapter: "web", name: "quiet", channel: "quiet", collaborate: false },
+];
+
+export function webPlatform(): TestPlatform {
+  const faults = new WebFaultSwitch();
+  return {
+    name: "web",
+    agents: (Object.keys(NAMES) as Name[]).map((id) => ({ id, displayName: NAMES[id], service: id, leads: id === "ruda", accounts: { web: { id } } })),
+    channels: CHANNELS,
+    adapter: (database) => new WebAdapter({ database, faults }),
+    say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => (await team.rooms.post({ tenant: "", person }, { place: thread ?? `web:${channel}`, text })).messageId,
+    shown: async (team, place) => {
+      const rows = await team.database.query<{ author_name: string; text: string }>(
+        {
+          text: `select m.author_name, m.text from dure.room_messages m
+                  where m.place = $1 and (m.author_kind <> 'agent' or exists (select 1 from dure.room_parts p join dure.web_posts w on w.id = p.platform_id where p.message = m.id)) order by m.seq`,
+        },
+        [place],
+      );
+      return rows.map(({ author_name, text }) => `${author_name}: ${text.replace(/<@(\w+)>/g, (_all, id: string) => `@${NAMES[id as Name] ?? id}`)}`);
+    },
+    fail: (what, failure, options = {}) => faults.add({ what, failure, ...options }),
+    posts: () => faults.calls.filter((call) => call.what === "post").length,
+  };
+}

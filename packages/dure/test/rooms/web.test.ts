@@ -1,0 +1,4 @@
+import { roomScenarios } from "./scenarios.ts";
+import { webPlatform } from "./web-platform.ts";
+
+roomScenarios("web", webPlatform);
