@@ -88,7 +88,7 @@ module.exports = {
       comment: "Doubles and test tools are for tests; people do not get the tools with the package.",
       severity: "error",
       from: { path: SOURCES, pathNot: TESTS },
-      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only", "npm-peer"] },
     },
     {
       name: "no-import-of-a-test",

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -75,6 +75,15 @@ test("a new team starts, answers, tells its events, and ends with 0 on SIGTERM",
   const types = events.stdout.trim().split("\n").map((line) => (JSON.parse(line) as { type: string }).type);
   expect(types).toContain("turn.done");
   expect((await finished(started)).exitCode).toBe(0);
+}, 60_000);
+
+test("what a start has compiled is there for the next one, also when it was killed", async () => {
+  const compiled = path.join(folder, "compiled");
+  const started = dure(["start"], team, { LOG_LEVEL: "warn", NODE_COMPILE_CACHE: compiled });
+  await said(started, /demo answers at (http\S+)/);
+
+  await expect.poll(async () => (await readdir(compiled, { recursive: true })).length, { timeout: 20_000 }).toBeGreaterThan(100);
+  started.child.kill("SIGKILL");
 }, 60_000);
 
 test("dev answers with what a file says after it was changed, and waits while it is broken", async () => {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { loadTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
 import { createLogger } from "./logger.ts";
@@ -27,6 +28,7 @@ export async function start(options: { folder: string; environment: Environment;
     const running = await startTeam(team, environment, { logger, signal: over.signal });
     output.line(`${team.config.name ?? "The team"} answers at ${running.url}`);
     output.result({ url: running.url });
+    flushCompileCache(); // Node itself keeps it only at a good end, and who starts after a kill needs it most
 
     const end = await Promise.race([asked.promise, running.fenced.then(() => "fenced" as const, () => "fenced" as const)]);
     await running.stop();

@@ -201,7 +201,7 @@ export class AccountConnection {
   /** `unavailable`: an outage of theirs, the guild comes back. Else the bot was removed. Source: "Gateway Events: Guild Delete". */
   #guildGone(guild: WireGuild): void {
     if (guild.unavailable === true) return;
-    for (const channel of this.#places.forgetGuild(guild.id)) this.#tell(channel, "channel-removed");
+    for (const channel of this.#places.forgetGuild(guild.id)) this.#tell(channel, "access-lost");
   }
 
   #placeChanged(place: WirePlace): void {
@@ -249,7 +249,7 @@ export class AccountConnection {
     });
   }
 
-  #tell(place: PlaceAddress, kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed"): void {
+  #tell(place: PlaceAddress, kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed" | "access-lost"): void {
     this.#inbox.push(place.thread ?? place.channel, () => this.#port.placeChanged(this.#account, { kind, place }));
   }
 

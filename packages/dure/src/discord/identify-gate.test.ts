@@ -32,8 +32,8 @@ class StandingClock implements Clock {
   readonly slept: number[] = [];
   readonly now = (): number => this.time;
   readonly monotonic = (): number => this.time;
-  readonly after = systemClock.after;
-  readonly every = systemClock.every;
+  readonly after: Clock["after"] = (ms, callback) => systemClock.after(ms, callback);
+  readonly every: Clock["every"] = (ms, callback) => systemClock.every(ms, callback);
   async sleep(ms: number): Promise<void> {
     this.slept.push(ms);
   }

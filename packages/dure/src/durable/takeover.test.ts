@@ -167,6 +167,27 @@ test("recoverers run in order, each until it has succeeded, and once per death",
   expect(calls).toEqual(["flaky", "flaky", "flaky", "second"]);
 });
 
+test("who starts can wait until the work of the dead goes on, and no longer than it likes", async () => {
+  await using db = await testDatabase();
+  await using first = new Member("member", db.url);
+  await first.says("ready");
+  await first.kill();
+  await using us = await joinTeam(db.url);
+  await using takeover = new Takeover(us);
+  const slow = Promise.withResolvers<void>();
+  takeover.onDead("slow", () => slow.promise);
+  const recovered = () => db.database.query({ text: "select from dure.processes where recovered_at is not null" });
+  await takeover.start();
+
+  await takeover.settled({ withinMs: 50 });
+  const meanwhile = await recovered();
+  slow.resolve();
+  await takeover.settled({ withinMs: 60_000 });
+
+  expect(meanwhile).toHaveLength(0);
+  expect(await recovered()).toHaveLength(1);
+});
+
 test("a process that was taken over may not write and learns it from its next guarded write", async () => {
   await using db = await testDatabase();
   const onFenced = vi.fn();

@@ -2,12 +2,9 @@ import type { JobError, JobOutcome, JobStatus } from "./job.ts";
 
 /**
  * Outbox topic of the notice for the place where a job was asked: one entry per job, written with its end, keyed
- * `job:<id>:announce`. Who handles it (rooms, or a session) delivers it within ANNOUNCE_WITHIN_MS per attempt.
+ * `job:<id>:announce`. Who handles it (rooms, or a session) delivers it within 120 s (docs/spec/jobs §3).
  */
 export const ANNOUNCE_TOPIC = "job.announce";
-
-/** Source: docs/spec/jobs §3. */
-export const ANNOUNCE_WITHIN_MS = 120_000;
 
 /** The payload of such an entry. */
 export interface JobAnnouncement {

@@ -302,9 +302,9 @@ test("requests are at most five deep, and the jobs of one root are counted toget
     team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0, ...(parent && { origin: { session: sessionOf(parent, "ruda") } }) }).then((result) => result.jobId, codeOf);
 
   const chain = [await ask()];
-  for (let depth = 1; depth <= 5; depth++) chain.push(await ask(chain.at(-1)!));
+  for (let depth = 1; depth <= 5; depth++) chain.push(await ask(chain.at(-1)));
 
-  expect(await ask(chain.at(-1)!)).toBe("JOB_TOO_DEEP");
+  expect(await ask(chain.at(-1))).toBe("JOB_TOO_DEEP");
   expect((await team.jobs.get(chain.at(-1)!)).depth).toBe(5);
   expect([await ask(chain[0]), await ask(chain[1])].every((id) => id!.startsWith("job_"))).toBe(true);
   expect(await ask(chain[2])).toBe("JOB_TREE_FULL");

@@ -94,6 +94,8 @@ const LOOK_EVERY_MS = 400;
 const TEND_EVERY_MS = 1_000;
 /** Running time that one count adds at most, in milliseconds: a jump of the clock is no running time. Source: our choice; two ticks. */
 const STEP_MOST_MS = 2_000;
+/** Jobs that one look takes; the first of them goes on before the last is taken. Source: our choice. */
+const TAKE_AT_ONCE = 32;
 const STALE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 500;
 /** Failures of our own code with one job before it is given up here. Source: our choice. */
@@ -416,7 +418,7 @@ export class Jobs {
       holder: lease.id,
       known: [...this.#runs.keys()],
       running: this.#runs.size,
-      room: isAlone ? 0 : this.#limits.running - this.#runs.size,
+      room: isAlone ? 0 : Math.min(TAKE_AT_ONCE, this.#limits.running - this.#runs.size),
       agents: agents.all().map(({ id }) => id),
       permits: this.#limits.permits,
       permitWaitMs: this.#limits.permitWaitMs,
@@ -651,7 +653,7 @@ interface Run {
 const END_EVENTS: ReadonlySet<string> = new Set(["job.completed", "job.failed", "job.cancelled", "job.abandoned"]);
 
 /** What the caller of a job that has ended is told; success only where there was some. Pure. */
-export function resultOf(job: Pick<JobDetail, "jobId" | "status" | "outcome" | "target" | "lastError" | "turns">): AskResult {
+function resultOf(job: Pick<JobDetail, "jobId" | "status" | "outcome" | "target" | "lastError" | "turns">): AskResult {
   const { jobId } = job;
   if (job.status === "COMPLETED") return { status: "ok", reply: job.turns.findLast((turn) => turn.speaker === job.target && turn.text !== "")?.text ?? "", jobId };
   return { status: "error", code: job.lastError?.code ?? `JOB_${job.status}`, hint: job.lastError?.message ?? `The job ended as ${job.outcome}.`, jobId };

@@ -21,7 +21,7 @@ test.each([
 ] as const)("an exchange in memory ends with %s", async (outcome, agents, status, turns) => {
   const message = outcome === "conclusion" ? "Thanks!" : REQUEST.message;
 
-  const ended = await exchangeInMemory({ ...REQUEST, message, agents: agents as Readonly<Record<string, MemoryAgent>> }, { limits: { firstReplyMs: 100, turnMs: 100 } });
+  const ended = await exchangeInMemory({ ...REQUEST, message, agents }, { limits: { firstReplyMs: 100, turnMs: 100 } });
 
   expect(ended).toMatchObject({ outcome, status });
   expect(ended.turns).toHaveLength(turns);

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import type { JsonObject } from "../kernel/json.ts";
 
 /** Typed payloads of a request. Source: docs/spec/jobs §1; the members are our choice. */
 const text = (most: number) => z.string().trim().min(1).max(most);
 const texts = z.array(text(1_000)).max(50);
 
-export const PAYLOADS = {
+const PAYLOADS = {
   task_delegation: z.strictObject({
     kind: z.literal("task_delegation"),
     task: text(4_000),
@@ -42,7 +41,7 @@ export const PAYLOADS = {
   }),
 } as const;
 
-export const jobPayload = z.discriminatedUnion("kind", [PAYLOADS.task_delegation, PAYLOADS.status_report, PAYLOADS.question, PAYLOADS.answer]);
+const jobPayload = z.discriminatedUnion("kind", [PAYLOADS.task_delegation, PAYLOADS.status_report, PAYLOADS.question, PAYLOADS.answer]);
 
 export type JobPayload = z.infer<typeof jobPayload>;
 
@@ -59,9 +58,9 @@ export function parsePayload(value: unknown): JobPayload {
 
 /** The payload as lines that a model reads: `task: …`, lists with dashes. Pure. */
 export function payloadText(payload: JobPayload): string {
-  const { kind, ...members } = payload as { kind: string } & JsonObject;
-  const lines = Object.entries(members)
+  const { kind, ...members } = payload;
+  const lines = Object.entries<string | number | boolean | readonly string[] | undefined>(members)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => (Array.isArray(value) ? `${name}:\n${value.map((item) => `- ${String(item)}`).join("\n")}` : `${name}: ${String(value)}`));
+    .map(([name, value]) => (typeof value === "object" ? [`${name}:`, ...value.map((item) => `- ${item}`)].join("\n") : `${name}: ${value}`));
   return [`kind: ${kind}`, ...lines].join("\n");
 }

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
+import { endOf } from "./endings.ts";
 import { newJobId, type JobStatus } from "./job.ts";
+import { JobStore } from "./store.ts";
 import { hanging, saying, startTestTeam, talkative } from "./test-jobs.ts";
 
 const REQUEST = { requester: "ruda", agent: "eden", message: "How long does it take?", waitSec: 0 };
@@ -36,7 +39,7 @@ test("a start says what it found, as a value and as an event: resumed, given up,
   expect(await team.jobs.get(resumed)).toMatchObject({ resumeCount: 1, resumes: 1 });
   expect(await team.jobs.get(old).catch(codeOf)).toBe("JOB_UNKNOWN");
   expect((await team.jobs.get(young)).status).toBe("COMPLETED");
-  const { events } = await team.events.read(undefined, { types: ["jobs.recovered"] });
+  const events = await team.database.query<{ data: unknown }>({ text: "select data from dure.events where type = 'jobs.recovered'" });
   expect(events.map(({ data }) => data)).toEqual([report]);
 });
 
@@ -138,6 +141,47 @@ test("a process that was thought dead and comes back writes nothing into its job
 
   await expect.poll(async () => (await heir.jobs.get(jobId!)).status, { timeout: 10_000 }).toBe("COMPLETED");
   expect((await heir.jobs.get(jobId!)).turns).toMatchObject([{ text: "It takes twelve minutes on this machine." }]);
+});
+
+test("every write of an exchange under an epoch that has passed is refused, and changes nothing", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, jobs: { limits: { permits: 0 } } });
+  await team.jobs.recovered;
+  const id = await left(db, { holder: team.processId });
+  await team.database.query({ text: "update dure.jobs set epoch = 5 where id = $1" }, [id]);
+  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const before = await team.database.query({ text: "select * from dure.jobs where id = $1" }, [id]);
+
+  expect({
+    begin: await store.begin(id, 4, 1, { session: "s", service: "eden", message: "m", background: "" }, []),
+    note: await store.note(id, 4, "turn_1"),
+    turn: await store.settle(id, 4, { turn: { number: 1, speaker: "eden", text: "late" } }),
+    end: await store.settle(id, 4, { end: endOf("agent_error", { error: { code: "X", message: "x" } }) }),
+    wait: await store.wait(id, 4),
+  }).toEqual({ begin: false, note: false, turn: "fenced", end: "fenced", wait: false });
+
+  expect(await team.database.query({ text: "select * from dure.jobs where id = $1" }, [id])).toEqual(before);
+  expect((await team.jobs.get(id)).turns).toEqual([]);
+});
+
+test("every write of an exchange may be repeated after a lost answer, and says what the first one did", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, jobs: { limits: { permits: 0 } } });
+  await team.jobs.recovered;
+  const id = await left(db, { holder: team.processId });
+  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const twice = async <T>(work: () => Promise<T>): Promise<readonly [T, T]> => [await work(), await work()];
+  const input = { session: `job:${id}:eden`, service: "eden", message: "m", background: "" };
+  const turn = { number: 1, speaker: "eden", text: "It takes eleven minutes." };
+
+  expect(await twice(() => store.begin(id, 1, 1, input, []))).toEqual([true, true]);
+  expect(await twice(() => store.note(id, 1, "turn_1"))).toEqual([true, true]);
+  expect(await twice(() => store.settle(id, 1, { turn, end: endOf("max_turns") }))).toEqual(["over", "over"]);
+  expect(await twice(() => store.cancel(id, "", "mina"))).toMatchObject([{ before: "COMPLETED", cancelled: 0 }, { before: "COMPLETED", cancelled: 0 }]);
+
+  expect((await team.jobs.get(id)).turns).toMatchObject([{ ...turn, turnId: "turn_1" }]);
+  const events = await team.database.query<{ type: string }>({ text: "select type from dure.events where job = $1 order by xid, seq" }, [id]);
+  expect(events.map(({ type }) => type)).toEqual(["job.turn", "job.completed"]);
 });
 
 test("the audit names what is stuck, orphaned, or was resumed often", async () => {

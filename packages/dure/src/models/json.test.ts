@@ -82,6 +82,18 @@ describe("the JSON of a model's answer", () => {
     expect(parseModelJson(text)).toEqual(value);
   });
 
+  test.each([
+    ['{"operations":[{"op":"set","slot":"target"},{"op":"se'],
+    ['{"action":"ask","data":{"action":"send","message":"네"},"mess'],
+    ['Here it is: [{"a":1},{"a":'],
+  ])("half an answer, %s, gives none of the whole objects in it", (text) => {
+    expect(catchError(() => parseModelJson(text))).toMatchObject({ code: "MODEL_FORMAT" });
+  });
+
+  test("a whole answer in front of a half one is found", () => {
+    expect(parseModelJson('{"a":1}\n\nOr rather: {"a":{"b":2}, ')).toEqual({ a: 1 });
+  });
+
   test.each(["", "no JSON", '{"a":', "{".repeat(5_000)])("%.20s is a format error that may be retried", (text) => {
     const error = catchError(() => parseModelJson(text));
 

@@ -3,18 +3,20 @@ import { formatError } from "./failures.ts";
 
 /**
  * Reads the JSON that a model wrote: bare, in a code fence, or with words around it. The whole text is tried first,
- * then the first object in it that parses, then the first list. Throws `MODEL_FORMAT`, which may be retried.
+ * then the first object in it that parses, then the first list. A part of an answer that was cut off is no answer.
+ * Throws `MODEL_FORMAT`, which may be retried.
  */
 export function parseModelJson(text: string): Json {
   const whole = tryParse(text);
   if (whole.ok) return whole.value;
+  const finished = text.slice(0, cutAt(text));
   for (const opener of ["{", "["]) {
-    let start = text.indexOf(opener);
+    let start = finished.indexOf(opener);
     for (let tries = 0; start >= 0 && tries < MAX_CANDIDATES; tries++) {
-      const end = endOfValue(text, start);
-      const found = end === undefined ? undefined : tryParse(text.slice(start, end));
+      const end = endOfValue(finished, start);
+      const found = end === undefined ? undefined : tryParse(finished.slice(start, end));
       if (found?.ok) return found.value;
-      start = text.indexOf(opener, start + 1);
+      start = finished.indexOf(opener, start + 1);
     }
   }
   throw formatError(text.trim() === "" ? "The model answered nothing where JSON was asked for." : "The model's answer is no JSON.", {
@@ -38,6 +40,23 @@ function tryParse(text: string): { ok: true; value: Json } | { ok: false } {
   } catch {
     return { ok: false };
   }
+}
+
+/** Where a value begins that does not end; a whole object inside of it must not pass for the answer. */
+function cutAt(text: string): number | undefined {
+  for (let match = nextValue(text, 0); match; ) {
+    const end = endOfValue(text, match.index);
+    if (end === undefined) return match.index;
+    match = nextValue(text, end);
+  }
+  return undefined;
+}
+
+/** The next object or list from `start` on; a bracket in prose, `{like this}` or `[1]`, begins none. */
+function nextValue(text: string, start: number): RegExpExecArray | null {
+  const beginning = /\{\s*"|\[\s*[[{"]/g;
+  beginning.lastIndex = start;
+  return beginning.exec(text);
 }
 
 /** The position behind the bracket that closes the one at `start`; brackets in strings do not count. */

@@ -16,14 +16,16 @@ export class Accounts {
   readonly #setting: RoomsSetting;
   readonly #leases: Leases;
   readonly #delivery: Delivery;
+  readonly #processId: string;
   readonly #over = new AbortController();
   readonly #running: Promise<void>[] = [];
   #learnedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(setting: RoomsSetting, parts: { leases: Leases; delivery: Delivery }) {
+  constructor(setting: RoomsSetting, parts: { leases: Leases; delivery: Delivery; processId: string }) {
     this.#setting = setting;
     this.#leases = parts.leases;
     this.#delivery = parts.delivery;
+    this.#processId = parts.processId;
   }
 
   /** Who is who on the platforms, as the holders of the other accounts have told. Asked at most once a second. */
@@ -55,8 +57,9 @@ export class Accounts {
   async changed(adapter: string, account: ChannelAccount, state: AccountState, detail?: string): Promise<void> {
     const { database, store, logger } = this.#setting;
     await database.transaction(async (tx) => {
-      const [before] = await tx.query<{ state: AccountState }>(LOCK, [adapter, account.id]);
-      if (before?.state === state) return;
+      const [before] = await tx.query<{ state: AccountState; is_ours: boolean }>(LOCK, [adapter, account.id, leaseName(adapter, account.id), this.#processId]);
+      // A holder that was thought dead and comes back has nothing to say about the connection of its successor.
+      if (before?.state === state || (before && !before.is_ours && !this.#setting.adapters.get(adapter)?.isLocal)) return;
       await tx.query(CHANGE, [adapter, account.id, state, detail ?? null, account.platformId ?? null]);
       await store.emit(tx, [{ type: "account.changed", role: "system", agent: account.agent, data: { adapter, account: account.id, from: before?.state ?? null, state, detail: detail ?? null } }]);
       if (state === "refused") {
@@ -83,7 +86,7 @@ export class Accounts {
     while (!signal.aborted) {
       try {
         const held = await this.#leases.hold(
-          `account:${adapter.name}:${account.id}`,
+          leaseName(adapter.name, account.id),
           async (_lease, options) => {
             outbox.handle(topic, this.#delivery.handler(adapter));
             try {
@@ -112,6 +115,10 @@ export class Accounts {
   }
 }
 
+function leaseName(adapter: string, account: string): string {
+  return `account:${adapter}:${account}`;
+}
+
 /** Whether an account can be reached now, by its row. Pure. Source: docs/spec/collaboration §4. */
 export function isOffline(account: { state: AccountState; changedAt: number } | undefined, now: number, offlineAfterMs: number): boolean {
   if (!account) return true;
@@ -127,7 +134,7 @@ const ENROL = {
            changed_at = case when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at else clock_timestamp() end`,
 };
 const PLATFORM_IDS = { name: "account.platform_ids", text: "select adapter, id, platform_id from dure.accounts where platform_id is not null" };
-const LOCK = { name: "account.lock", text: "select state from dure.accounts where adapter = $1 and id = $2 for update" };
+const LOCK = { name: "account.lock", text: "select state, exists (select from dure.leases where name = $3 and holder = $4) as is_ours from dure.accounts where adapter = $1 and id = $2 for update" };
 const STATE = { name: "account.state", text: "select state from dure.accounts where adapter = $1 and id = $2" };
 const CHANGE = {
   name: "account.change",

@@ -144,6 +144,8 @@ export type FoundOnPlatform = { readonly found: "yes"; readonly platformId: stri
 
 export type PlaceChange =
   | { readonly kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed"; readonly place: PlaceAddress }
+  /** This account alone may not see the place any more: it was removed from the server, or a permission was taken. */
+  | { readonly kind: "access-lost"; readonly place: PlaceAddress }
   | { readonly kind: "thread-created"; readonly place: PlaceAddress; readonly name: string; readonly owner: string; readonly key?: string }
   | { readonly kind: "renamed"; readonly place: PlaceAddress; readonly name: string };
 

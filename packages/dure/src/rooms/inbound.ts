@@ -1,7 +1,7 @@
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Accounts } from "./accounts.ts";
-import type { AccountState, ChannelAccount, ChannelAdapter, ChannelPort, InboundMessage, PlaceAddress, PlaceChange } from "./channel-adapter.ts";
+import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelPort, type InboundMessage, type PlaceAddress, type PlaceChange } from "./channel-adapter.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type Place } from "./place.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
@@ -11,6 +11,8 @@ import { roomTexts } from "./texts.ts";
 /** How long a message of an unknown thread waits while its channel is making one, milliseconds. Source: docs/spec/collaboration §6. */
 const UNKNOWN_THREAD_MS = 10_000;
 const UNKNOWN_THREAD_LOOK_MS = 200;
+/** Pauses before a place that could not be read after a gap is read again, milliseconds. Source: our choice. */
+const CATCH_UP_AGAIN_MS: readonly number[] = [5_000, 30_000, 120_000];
 
 /** What platforms tell, brought into dure's words: the port of one adapter. */
 export class Inbound implements ChannelPort {
@@ -50,13 +52,13 @@ export class Inbound implements ChannelPort {
     const checked = checkText(change.text);
     if (!checked.ok) return;
     await database.transaction(async (tx) => {
-      const [edited] = await tx.query<{ id: string; place: string }>(EDIT, [this.#adapter.name, change.platformId, checked.text]);
+      const [edited] = await tx.query<{ id: string; place: string }>(EDIT, [this.#adapter.name, change.platformId, this.#inOurWords(checked.text)]);
       if (edited) await store.emit(tx, [{ type: "room.edited", role: "conversation", room: edited.place, data: { message: edited.id } }]);
     });
     this.#talk.announce();
   }
 
-  async placeChanged(_account: ChannelAccount, change: PlaceChange): Promise<void> {
+  async placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void> {
     const { database, store } = this.#setting;
     const known = await store.placeAt(change.place);
     if (!known) return;
@@ -71,6 +73,18 @@ export class Inbound implements ChannelPort {
           await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "warning", tenant: place.tenant, question: `${place.name}: ${change.kind}`, context: { place: place.id, adapter: this.#adapter.name } });
         }
       }
+      if (change.kind === "access-lost") {
+        await tx.query(FORGET_PARTICIPANT, [place.id, account.agent]);
+        await store.emit(tx, [{ type: "room.access_lost", role: "system", room: place.id, agent: account.agent, data: { account: account.id } }]);
+        await store.escalate(tx, {
+          subject: `room:access:${account.agent}:${place.id}`,
+          type: "account",
+          severity: "warning",
+          tenant: place.tenant,
+          question: `${account.displayName} → ${place.name}: ${this.#adapter.name} does not let it in any more.`,
+          context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
+        });
+      }
       if (change.kind === "thread-archived" || change.kind === "thread-opened") await tx.query(ARCHIVE, [place.id, change.kind === "thread-archived"]);
       if (change.kind === "renamed") await tx.query(RENAME, [place.id, change.name]);
     });
@@ -84,20 +98,43 @@ export class Inbound implements ChannelPort {
 
   /** Reads what came while nobody listened: young messages are decided as usual, older ones recorded; an old mention is told to have been missed. */
   async mayHaveMissed(account: ChannelAccount): Promise<void> {
-    const { database, clock, limits, logger } = this.#setting;
+    const { database, limits } = this.#setting;
     const places = await database.query<{ id: string; last: string | null }>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs]);
-    for (const { id, last } of places) {
-      const place = await this.#setting.store.place(id);
-      if (!place || place.channel === null) continue;
-      try {
-        const missed = await this.#adapter.readSince(account, addressOf(place), { ...(last !== null && { after: last }), limit: limits.missedPerPlace, signal: this.#over.signal });
-        for (const message of missed) await this.#receive(account, message, clock.now() - message.at > limits.missedMs);
-        if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
-      } catch (error) {
-        if (this.#over.signal.aborted) return;
-        logger.warn({ account: account.id, place: id, error: messageOf(error) }, `${account.id} could not read what it missed in ${place.name}`);
-      }
+    for (const { id, last } of places) await this.#catchUp(account, id, last, 0);
+  }
+
+  /** One place after a gap. What fails for a while is read later, beside what comes in; what is refused is told. */
+  async #catchUp(account: ChannelAccount, id: string, last: string | null, tries: number): Promise<void> {
+    const { clock, limits, logger, store } = this.#setting;
+    const place = await store.place(id);
+    if (!place || place.channel === null || place.state === "closed") return;
+    try {
+      const missed = await this.#adapter.readSince(account, addressOf(place), { ...(last !== null && { after: last }), limit: limits.missedPerPlace, signal: this.#over.signal });
+      for (const message of missed) await this.#receive(account, message, clock.now() - message.at > limits.missedMs);
+      if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
+    } catch (error) {
+      if (this.#over.signal.aborted) return;
+      const wait = CATCH_UP_AGAIN_MS[tries];
+      const isRefused = error instanceof ChannelError && error.failure !== "transient" && error.failure !== "rate-limited";
+      logger.warn({ account: account.id, place: id, error: messageOf(error) }, `${account.id} could not read what it missed in ${place.name}${isRefused || wait === undefined ? "" : `; again in ${wait / 1_000} s`}`);
+      if (isRefused || wait === undefined) return this.#tellUnread(account, place, messageOf(error));
+      clock.after(wait, () => {
+        if (!this.#over.signal.aborted) this.#catchUp(account, id, last, tries + 1).catch((later: unknown) => logger.warn({ account: account.id, place: id, error: messageOf(later) }, `${account.id} could not catch up in ${place.name}`));
+      });
     }
+  }
+
+  async #tellUnread(account: ChannelAccount, place: Place, why: string): Promise<void> {
+    await this.#setting.database.transaction((tx) =>
+      this.#setting.store.escalate(tx, {
+        subject: `room:unread:${account.agent}:${place.id}`,
+        type: "account",
+        severity: "warning",
+        tenant: place.tenant,
+        question: `${account.displayName} → ${place.name}: ${why}`,
+        context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
+      }),
+    );
   }
 
   async pressed(_account: ChannelAccount, press: { value: string; person: { id: string; name: string }; place: PlaceAddress }): Promise<string> {
@@ -132,7 +169,7 @@ export class Inbound implements ChannelPort {
           authorKind: message.author.isBot ? "foreign" : "person",
           author: message.author.platformId,
           authorName: message.author.name,
-          text: checked.text,
+          text: this.#inOurWords(checked.text),
           mentions,
           platformId: message.platformId,
           attachments: message.attachments,
@@ -145,6 +182,14 @@ export class Inbound implements ChannelPort {
       if (isOld && !repeated && mentions.includes(account.agent)) await this.#tellMissed(place, account, messageId);
     }
     await database.query(READ, [this.#adapter.name, account.id, place.id, message.platformId]);
+  }
+
+  /** Mentions of the platform as `<@agent-id>`; those of strangers stay as they are. */
+  #inOurWords(text: string): string {
+    return text.replace(/<@!?(\d+)>/g, (mention, platformId: string) => {
+      const agent = this.#setting.directory.byPlatformId(this.#adapter.name, platformId);
+      return agent ? `<@${agent.id}>` : mention;
+    });
   }
 
   async #tellMissed(place: Place, account: ChannelAccount, message: string): Promise<void> {
@@ -202,6 +247,7 @@ const EDIT = {
 };
 const CLOSE = { name: "inbound.close", text: "update dure.places set state = 'closed', closed_because = $2 where (id = $1 or parent = $1) and state <> 'closed'" };
 const FORGET_PARTICIPANTS = { name: "inbound.forget", text: "delete from dure.participants where place = $1 or place in (select id from dure.places where parent = $1)" };
+const FORGET_PARTICIPANT = { name: "inbound.forget_one", text: "delete from dure.participants where agent = $2 and (place = $1 or place in (select id from dure.places where parent = $1))" };
 const ARCHIVE = { name: "inbound.archive", text: "update dure.places set archived = $2 where id = $1" };
 const RENAME = { name: "inbound.rename", text: "update dure.places set name = $2 where id = $1" };
 const READ = {

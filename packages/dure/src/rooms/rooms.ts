@@ -89,7 +89,7 @@ export class Rooms {
     this.#requests = new Requests(this.#setting, this.#talk);
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, { talk: this.#talk, requests: this.#requests, conversations: options.conversations, lease: options.lease });
-    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, this.#talk) });
+    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, this.#talk), processId: options.lease.id });
     this.#inbound = options.adapters.map((adapter) => new Inbound(this.#setting, { adapter, talk: this.#talk, accounts: this.#accounts, press: (id, value, by) => this.#press(id, value, by) }));
     this.reader = new RoomReader({ database, directory });
   }

@@ -62,7 +62,13 @@ export async function openRooms(
 async function openAdapter(name: "web" | "discord", config: TeamConfig, environment: Environment, database: Database): Promise<ChannelAdapter> {
   if (name === "web") return new WebAdapter({ database });
   const { DiscordAdapter } = await loadDiscord();
-  return new DiscordAdapter({ tokens: tokensOf(config, environment), ...(environment.discordApiUrl !== undefined && { apiUrl: environment.discordApiUrl }) });
+  const channels = Object.values(channelsOf(config)).flatMap((channel) => channel.discord ?? []);
+  return new DiscordAdapter({
+    tokens: tokensOf(config, environment),
+    channels,
+    joinsThread: (place) => channels.includes(place.channel),
+    ...(environment.discordApiUrl !== undefined && { apiUrl: environment.discordApiUrl }),
+  });
 }
 
 /** Apart, for the compiler leaves the path of an import as it stands in some functions; and only teams on Discord load it. */

@@ -3,6 +3,13 @@
 export { ScriptedModel } from "./scripted-model.ts";
 export type { ScriptStep } from "./scripted-model.ts";
 
+export { FakeDiscord } from "./fake-discord/fake-discord.ts";
+export type { FakeBot, FakeBotOptions, FakeButton, FakeDiscordOptions, FakeGuild, FakeMessage, FakePerson, FakePlace, FakePostOptions, FakeThread } from "./fake-discord/fake-discord.ts";
+export type { ArmedFault, FakeFault, FaultTarget } from "./fake-discord/faults.ts";
+export type { FakePermission } from "./fake-discord/permissions.ts";
+export type { RateLimits } from "./fake-discord/rate-limits.ts";
+export type { LoggedRequest } from "./fake-discord/rest.ts";
+
 export { WebFaultSwitch } from "./web-faults.ts";
 export type { WebFault } from "./web-faults.ts";
 

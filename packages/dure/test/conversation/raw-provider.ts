@@ -1,6 +1,14 @@
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** A request as it came over the wire. */
+export interface RawRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
 
 /** A provider of which every byte is the test's: for answers that a well-meaning mock cannot give. */
 export class RawProvider implements AsyncDisposable {
@@ -15,11 +23,14 @@ export class RawProvider implements AsyncDisposable {
     this.#close = close;
   }
 
-  /** @param answer gets each response, unanswered, and the number of its request, from 1. */
-  static async start(answer: (response: ServerResponse, request: number) => void): Promise<RawProvider> {
+  /** @param answer gets each response, unanswered, the number of its request, from 1, and what was asked. */
+  static async start(answer: (response: ServerResponse, request: number, asked: RawRequest) => void): Promise<RawProvider> {
     const server = createServer((request, response) => {
-      request.resume();
-      answer(response, ++provider.requests);
+      const number = ++provider.requests;
+      text(request).then(
+        (body) => answer(response, number, { path: request.url ?? "", headers: request.headers, body }),
+        () => response.destroy(),
+      );
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -34,9 +34,9 @@ export class ServerProcess implements AsyncDisposable {
     this.#url.catch(() => {});
   }
 
-  /** Does not wait until it is ready. */
-  static spawn(environment: Readonly<Record<string, string>>): ServerProcess {
-    const child = spawn(process.execPath, ["--conditions=dure-source", MAIN, "start", "--dir", TEAM, "--json"], {
+  /** Does not wait until it is ready. `team`: its folder. */
+  static spawn(environment: Readonly<Record<string, string>>, team = TEAM): ServerProcess {
+    const child = spawn(process.execPath, ["--conditions=dure-source", MAIN, "start", "--dir", team, "--json"], {
       env: { ...process.env, HOST: "127.0.0.1", PORT: "0", OPENAI_API_KEY: "test", LOG_LEVEL: "info", NODE_COMPILE_CACHE: COMPILED, DEV_MODE: "true", ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -9,6 +9,8 @@ export interface TestPlatform {
   readonly agents: readonly RoomAgent[];
   readonly channels: readonly RoomChannel[];
   adapter(database: Database): ChannelAdapter;
+  /** Resolves when every agent of the team is connected. */
+  ready(team: TestTeam): Promise<void>;
   /** A person says something; resolves when the team has stored it. Gives dure's message id. */
   say(team: TestTeam, text: string, options?: { thread?: string; channel?: string; person?: string }): Promise<string>;
   /** What people see in a place (dure's id), in order: `이든: 답입니다`; mentions as `@이든`. */

@@ -10,8 +10,11 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
     const platform = await makePlatform();
     return { platform, team: await startOn(platform, options) };
   };
-  const startOn = (platform: TestPlatform, options: Omit<Partial<TestTeamOptions>, "adapter"> = {}): Promise<TestTeam> =>
-    startTestTeam({ defaultChannel: "general", ...options, adapter: (database) => platform.adapter(database), agents: options.agents ?? platform.agents, channels: options.channels ?? platform.channels });
+  const startOn = async (platform: TestPlatform, options: Omit<Partial<TestTeamOptions>, "adapter"> = {}): Promise<TestTeam> => {
+    const team = await startTestTeam({ defaultChannel: "general", ...options, adapter: (database) => platform.adapter(database), agents: options.agents ?? platform.agents, channels: options.channels ?? platform.channels });
+    await platform.ready(team);
+    return team;
+  };
 
   describe(`rooms on ${name}`, { timeout: 30_000 }, () => {
     const general = `${name}:general`;
@@ -184,6 +187,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
       test("S4 without a channel and without a default it says which key to set", async () => {
         const platform = await makePlatform();
         const team = await startTestTeam({ adapter: (database) => platform.adapter(database), agents: platform.agents, channels: platform.channels });
+        await platform.ready(team);
 
         const result = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "어디서?" });
 
@@ -366,7 +370,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         const { team, platform } = await start({ behave: { ruda: (heard) => askOnce(heard, "eden", "리뷰해 줘") } });
 
         await platform.say(team, "@루다 이든한테 리뷰 받아 줘");
-        await eventually(async () => expect((await platform.shown(team, general)).at(-1)).toContain("이든 님이 답했습니다"));
+        await eventually(async () => expect((await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했습니다"))).toHaveLength(1));
 
         expect(await requestStates(team)).toEqual(["answered"]);
       });

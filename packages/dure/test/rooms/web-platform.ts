@@ -16,6 +16,7 @@ export function webPlatform(): TestPlatform {
     agents: (Object.keys(NAMES) as Name[]).map((id) => ({ id, displayName: NAMES[id], service: id, leads: id === "ruda", accounts: { web: { id } } })),
     channels: CHANNELS,
     adapter: (database) => new WebAdapter({ database, faults }),
+    ready: async () => {},
     say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => (await team.rooms.post({ tenant: "", person }, { place: thread ?? `web:${channel}`, text })).messageId,
     shown: async (team, place) => {
       const rows = await team.database.query<{ author_name: string; text: string }>(

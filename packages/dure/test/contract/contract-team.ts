@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { startBank } from "../../../../examples/transfer/bank/bank.ts";
+import { answerTransfer } from "../../../../examples/transfer/offline.ts";
+import { createTransferService } from "../../../../examples/transfer/service.ts";
+import { testDatabase } from "../../src/durable/test-database.ts";
+import { chatAgent } from "../../src/engine/agent.ts";
+import { defineService, flow } from "../../src/engine/service.ts";
+import { tool } from "../../src/engine/tool.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
+import { offlineModel, type OfflineAnswer } from "../../src/models/offline.ts";
+import { PostgresTokenStore } from "../../src/server/token-store.ts";
+import { readTeam } from "../../src/team/config.ts";
+import { defineTeam } from "../../src/team/define-team.ts";
+import { readEnvironment } from "../../src/team/environment.ts";
+import { web } from "../../src/team/rooms.ts";
+import { startTeam } from "../../src/team/start.ts";
+
+/**
+ * A real team that listens: `transfer` (slots, stages, receipts), `desk` (a tool that needs a yes, a hook, an answer that takes
+ * its time), and two agents in one room.
+ */
+export interface ContractTeam extends AsyncDisposable {
+  readonly url: string;
+  /** May everything. */
+  readonly admin: string;
+  /** May only chat. */
+  readonly guest: string;
+  /** Resolves when an answer that hangs was asked for. */
+  readonly hanging: Promise<void>;
+  /** Drains the server: every stream ends. */
+  stop(): Promise<void>;
+}
+
+/** Of the desk: what a message begins with decides. */
+export const WORDS = { hang: "잠깐만", buy: "주문해 줘", note: "적어 둬" } as const;
+
+export async function startContractTeam(): Promise<ContractTeam> {
+  await using stack = new AsyncDisposableStack();
+  const stored = stack.use(await testDatabase());
+  const bank = await startBank();
+  stack.defer(() => bank.stop());
+  const hanging = Promise.withResolvers<void>();
+
+  const order = tool({ description: "Orders a thing.", inputSchema: z.object({ thing: z.string() }), effect: "once", recover: "ask", approval: true, execute: ({ thing }) => ({ ordered: thing }) });
+  const helper = chatAgent({ name: "helper", prompt: "Help at the desk.", tools: { order } });
+  const desk = defineService({
+    name: "desk",
+    agents: { helper },
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        if (turn.message.startsWith(WORDS.note)) turn.hook("noted", undefined);
+        return turn.done({ message: (await turn.agent("helper", "답변 작성 중")).text });
+      }),
+    },
+  });
+  const model = offlineModel("contract", async (request, { signal }) => {
+    const last = request.messages.at(-1);
+    const text = request.messages.findLast(({ role }) => role === "user");
+    const said = text?.role === "user" ? text.text : "";
+    const transfer = answerTransfer(request);
+    if (transfer) return transfer;
+    if (said.startsWith(WORDS.hang)) return hang(hanging.resolve, signal);
+    if (said.startsWith(WORDS.buy) && last?.role !== "tool") return { toolCalls: [{ name: "order", args: { thing: "의자" } }] };
+    return { text: "네, 알겠습니다." };
+  });
+
+  const options = defineTeam({
+    name: "contract",
+    locale: "ko",
+    timeZone: "Asia/Seoul",
+    model: "offline:contract",
+    offlineModels: [model],
+    services: { desk, transfer: createTransferService({ bankUrl: bank.url }) },
+    agents: { ruda: { displayName: "루다", leads: true }, eden: { displayName: "이든" } },
+    rooms: { adapters: [web()], channels: { general: { defaultAgent: "ruda" } } },
+  });
+  const admin = "contract-admin-token-0123456789";
+  const environment = readEnvironment({ DATABASE_URL: stored.url, PORT: "0", DURE_TOKEN: admin, DEV_MODE: "true" });
+  const team = await startTeam(await readTeam(options), environment, { logger: silentLogger });
+  stack.defer(() => team.stop());
+  const { token: guest } = await new PostgresTokenStore({ database: stored.database }).create({ name: "guest", scopes: ["chat"] });
+  const kept = stack.move();
+  return { url: team.url, admin, guest, hanging: hanging.promise, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+function hang(reached: () => void, signal: AbortSignal): Promise<OfflineAnswer> {
+  reached();
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+}

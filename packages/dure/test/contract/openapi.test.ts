@@ -1,0 +1,287 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ContractProxy, operationsOf, type CheckedAnswer, type OpenApiDocument } from "./contract-proxy.ts";
+import { startContractTeam, WORDS, type ContractTeam } from "./contract-team.ts";
+
+/**
+ * The running server against its own /openapi.json, by Prism between both. Source: docs/spec/platform §3.
+ * A good call must keep the contract in both directions; a refused one is wrong on purpose, so only its answer is judged.
+ */
+let team: ContractTeam;
+let document: OpenApiDocument;
+let proxy: ContractProxy;
+
+beforeAll(async () => {
+  team = await startContractTeam();
+  document = (await (await fetch(`${team.url}/openapi.json`)).json()) as OpenApiDocument;
+  proxy = await ContractProxy.start({ document, upstream: team.url });
+}, 120_000);
+
+afterAll(async () => {
+  await proxy?.[Symbol.asyncDispose]();
+  await team?.[Symbol.asyncDispose]();
+}, 60_000);
+
+interface Call {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default the admin's; null for none. */
+  readonly token?: string | null;
+}
+
+async function call(what: string, { token = team.admin, headers = {}, ...rest }: Call = {}): Promise<CheckedAnswer> {
+  const [method = "", address = ""] = what.split(" ");
+  return proxy.call(method, address, { ...rest, headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers } });
+}
+
+/** A call that must succeed, and keep the contract in both directions. */
+async function expectGood(what: string, status: number, request?: Call): Promise<CheckedAnswer> {
+  const answer = await call(what, request);
+  expect({ what, status: answer.status, violations: answer.violations, body: answer.status === status ? undefined : answer.body }).toEqual({ what, status, violations: [], body: undefined });
+  return answer;
+}
+
+/** A call that must be refused, with a problem as documented. */
+async function expectRefused(what: string, status: number, request?: Call): Promise<void> {
+  const answer = await call(what, request);
+  const violations = answer.violations.filter(({ location }) => location[0] !== "request");
+  expect({ what, status: answer.status, violations, type: answer.headers.get("content-type") }).toEqual({ what, status, violations: [], type: expect.stringContaining("application/problem+json") });
+  expect(answer.body).toMatchObject({ status, code: expect.any(String), title: expect.any(String) });
+}
+
+/** Prism parses the body that the answer to a HEAD announces and does not have: these go past it. */
+const HEADS = ["HEAD /healthz", "HEAD /readyz"];
+
+const chat = (session: string, message: string, more: object = {}): Call => ({ body: { session_id: session, message, ...more } });
+const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
+
+describe("good calls", () => {
+  test("a transfer is asked for, confirmed and looked at", async () => {
+    const asked = await expectGood("POST /v1/agent/chat", 200, chat("mina", "홍길동에게 5만원 보내줘", { service: "transfer", locale: "ko", time_zone: "Asia/Seoul" }));
+    const { ui_hint } = (asked.body as { interaction: { ui_hint: { confirm_id: string } } }).interaction;
+    const done = await expectGood("POST /v1/agent/chat", 200, chat("mina", "확인", { confirm_id: ui_hint.confirm_id }));
+    const edited = await expectGood("POST /v1/agent/chat", 200, chat("mina", "김철수에게 2만원 보내줘"));
+    await expectGood("POST /v1/agent/chat", 200, chat("mina", "", { slots: { amount: 30_000 } }));
+
+    expect(asked.headers.get("turn-id")).toMatch(/^turn_/);
+    expect(done.body).toMatchObject({ interaction: { next_action: "DONE", receipt: { amount: 50_000 } } });
+    expect(edited.body).toMatchObject({ interaction: { next_action: "CONFIRM" } });
+    await expectGood("GET /v1/agent/completed?session_id=mina", 200);
+    await expectGood("GET /v1/agent/debug/mina", 200);
+    await expectGood("GET /v1/agent/sessions?limit=10&search=%ED%99%8D", 200);
+    await expectGood("GET /v1/agent/sessions/mina", 200);
+    await expectGood("GET /v1/services", 200);
+  });
+
+  test("turns are streamed, read again, and stopped", async () => {
+    const posted = await expectGood("POST /v1/agent/chat/stream", 200, chat("jisu", "안녕하세요", { service: "desk" }));
+    await expectGood(`GET /v1/agent/chat/stream?${query({ session_id: "jisu", message: "또 왔어요" })}`, 200);
+    const turn = posted.headers.get("turn-id")!;
+    const again = await expectGood(`GET /v1/agent/turns/${turn}/stream`, 200);
+    const last = [...String(again.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
+    await expectGood(`GET /v1/agent/turns/${turn}/stream`, 204, { headers: { "last-event-id": last } });
+    await expectGood(`GET /v1/agent/chat/stream?${query({ session_id: "jisu", message: "-" })}`, 204, { headers: { "last-event-id": last } });
+
+    // Past the proxy, which would wait for its end.
+    const hanging = await fetch(`${team.url}/v1/agent/chat/stream`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${team.admin}`, "content-type": "application/json" },
+      body: JSON.stringify({ session_id: "jisu", message: WORDS.hang }),
+    });
+    await team.hanging;
+    await expectGood("GET /v1/agent/sessions/jisu", 200);
+    await expectGood(`POST /v1/agent/turns/${hanging.headers.get("turn-id")}/stop`, 202);
+    expect(await hanging.text()).toContain("TURN_STOPPED");
+    await expectRefused(`POST /v1/agent/turns/${hanging.headers.get("turn-id")}/stop`, 409);
+    await expectGood("GET /v1/agent/sessions/jisu", 200);
+    await expectGood("DELETE /v1/agent/sessions/jisu", 204);
+  });
+
+  test("a question to a person is listed and answered once", async () => {
+    const pending = await expectGood("POST /v1/agent/chat", 200, chat("boss", WORDS.buy, { service: "desk" }));
+    const listed = await expectGood("GET /v1/escalations?status=open&session=boss&limit=5", 200);
+    const [{ id }] = (listed.body as { items: [{ id: string }] }).items;
+    await expectRefused(`POST /v1/escalations/${id}/answer`, 400, { body: { value: "" } });
+    await expectGood(`POST /v1/escalations/${id}/answer`, 200, { body: { value: "approve" } });
+    await expectRefused(`POST /v1/escalations/${id}/answer`, 409, { body: { value: "approve" } });
+    await expectGood("GET /v1/escalations", 200);
+
+    expect(pending.body).toMatchObject({ interaction: { error: { code: "APPROVAL_PENDING" } } });
+  });
+
+  test("a hook without data is one as well", async () => {
+    const { body } = await expectGood("POST /v1/agent/chat", 200, chat("hook", WORDS.note, { service: "desk" }));
+
+    expect(body).toMatchObject({ hooks: [{ type: "noted" }] });
+  });
+
+  test("people and agents talk in rooms and threads", async () => {
+    await expectGood("GET /v1/rooms", 200);
+    const direct = await expectGood("POST /v1/rooms", 200, { body: { agent: "eden", as_person: "mina" } });
+    const listed = await expectGood("GET /v1/rooms?as_person=mina", 200);
+    const room = (listed.body as { items: { id: string; name: string }[] }).items.find(({ id }) => id !== (direct.body as { id: string }).id)!.id;
+    const posted = await expectGood(`POST /v1/rooms/${room}/messages`, 202, { body: { text: "<@eden> 안녕하세요", as_person: "mina", client_id: "one" } });
+    const { message_id } = posted.body as { message_id: string };
+    await expectGood(`GET /v1/messages/${message_id}`, 200);
+    const told = await expectGood("POST /v1/collaborate", 200, { body: { agent: "ruda", target_agent: "eden", message: "로그인 화면을 봐 주세요", topic: "login", idempotency_key: "once" } });
+    const { thread_id, channel_id } = told.body as { thread_id: string; channel_id: string };
+    await expectGood(`GET /v1/rooms/${channel_id}/threads`, 200);
+    await expectGood(`GET /v1/threads/${thread_id}`, 200);
+    await expectGood(`GET /v1/rooms/${channel_id}/messages?thread=${thread_id}&limit=10`, 200);
+    const seen = await expectGood(`GET /v1/rooms/${room}/messages`, 200);
+    await expectGood(`POST /v1/rooms/${room}/read`, 204, { body: { seq: (seen.body as { items: { seq: number }[] }).items.at(-1)!.seq, as_person: "mina" } });
+    await expectGood(`POST /v1/threads/${thread_id}/resume`, 200, { body: {} });
+    await expectGood(`DELETE /v1/threads/${thread_id}/participants/eden`, 204);
+    await expectGood("GET /v1/observations", 200);
+    await expectGood("GET /v1/agents", 200);
+    await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: true } });
+    await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: false } });
+    await expectGood("POST /v1/collaborate", 200, { body: { agent: "ruda", target_agent: "nobody", message: "-" } });
+
+    expect(told.body).toMatchObject({ ok: true, reused: false });
+  });
+
+  test("who one is, and how the server is", async () => {
+    await expectGood("POST /v1/login", 204, { token: null, body: { token: team.guest } });
+    await expectGood("POST /v1/logout", 204, { token: null });
+    await expectGood("GET /v1/me", 200);
+    await expectGood("GET /v1/me", 200, { token: team.guest });
+    await expectGood("GET /healthz", 200, { token: null });
+    await expectGood("GET /readyz", 200, { token: null });
+    await expectGood("GET /readyz", 200);
+    await expectGood("GET /metrics", 200);
+  });
+});
+
+test.each(HEADS)("%s answers as GET does, without a body", async (head) => {
+  const address = team.url + head.slice("HEAD ".length);
+  const [asked, got] = await Promise.all([fetch(address, { method: "HEAD" }), fetch(address)]);
+
+  expect([asked.status, asked.headers.get("content-type")]).toEqual([got.status, got.headers.get("content-type")]);
+  expect(await asked.text()).toBe("");
+});
+
+test.each([
+  ["POST /v1/agent/chat", 400, chat("with space", "hi")],
+  ["POST /v1/agent/chat", 400, chat("s", "")],
+  ["POST /v1/agent/chat", 404, chat("s", "hi", { service: "nope" })],
+  ["POST /v1/agent/chat", 413, chat("s", "x".repeat(70_000))],
+  ["POST /v1/agent/chat", 413, chat("s", "x".repeat(140_000))],
+  ["POST /v1/agent/chat", 415, { body: "hi", headers: { "content-type": "text/plain" } }],
+  ["POST /v1/agent/chat", 401, { ...chat("s", "hi"), token: null }],
+  ["POST /v1/agent/chat", 401, { ...chat("s", "hi"), token: "no-such-token-anywhere" }],
+  ["POST /v1/agent/chat", 403, { ...chat("s", "hi"), headers: { origin: "https://elsewhere.example" } }],
+  ["POST /v1/agent/chat/stream", 400, { body: { message: "hi" } }],
+  ["POST /v1/agent/chat/stream", 404, chat("s", "hi", { service: "nope" })],
+  ["POST /v1/agent/chat/stream", 401, { ...chat("s", "hi"), token: null }],
+  ["GET /v1/agent/chat/stream?message=hi", 400],
+  ["GET /v1/agent/chat/stream?session_id=s&message=hi&service=nope", 404],
+  ["GET /v1/agent/chat/stream?session_id=s&message=hi", 400, { headers: { "last-event-id": "nonsense" } }],
+  ["GET /v1/agent/chat/stream?session_id=s&message=hi", 401, { token: null }],
+  ["GET /v1/agent/turns/turn_0/stream", 404],
+  ["GET /v1/agent/turns/turn_0/stream?last_event_id=nonsense", 400],
+  ["GET /v1/agent/turns/turn_0/stream", 401, { token: null }],
+  ["POST /v1/agent/turns/turn_0/stop", 404],
+  ["POST /v1/agent/turns/turn_0/stop", 401, { token: null }],
+  ["GET /v1/agent/completed", 400],
+  ["GET /v1/agent/completed?session_id=nobody", 404],
+  ["GET /v1/agent/completed?session_id=nobody", 401, { token: null }],
+  ["GET /v1/agent/debug/nobody", 404],
+  ["GET /v1/agent/debug/nobody", 401, { token: null }],
+  ["GET /v1/agent/sessions?limit=1000", 400],
+  ["GET /v1/agent/sessions?cursor=nonsense", 400],
+  ["GET /v1/agent/sessions", 401, { token: null }],
+  ["GET /v1/agent/sessions/nobody", 404],
+  ["GET /v1/agent/sessions/nobody", 401, { token: null }],
+  ["DELETE /v1/agent/sessions/nobody", 404],
+  ["DELETE /v1/agent/sessions/nobody", 401, { token: null }],
+  ["GET /v1/services", 401, { token: null }],
+  ["GET /v1/escalations?status=lost", 400],
+  ["GET /v1/escalations", 401, { token: null }],
+  ["POST /v1/escalations/escalation_0/answer", 404, { body: { value: "approve" } }],
+  ["GET /v1/events?last=-1", 400],
+  ["GET /v1/events", 400, { headers: { "last-event-id": "nonsense" } }],
+  ["GET /v1/events", 401, { token: null }],
+  ["GET /v1/me", 401, { token: null }],
+  ["POST /v1/login", 400, { token: null, body: {} }],
+  ["POST /v1/login", 401, { token: null, body: { token: "no-such-token-anywhere" } }],
+  ["POST /v1/login", 403, { token: null, body: { token: "no-such-token-anywhere" }, headers: { origin: "https://elsewhere.example" } }],
+  ["POST /v1/logout", 403, { token: null, headers: { origin: "https://elsewhere.example" } }],
+  ["GET /metrics", 401, { token: null }],
+  ["GET /v1/rooms", 401, { token: null }],
+  ["POST /v1/rooms", 404, { body: { agent: "nobody", as_person: "mina" } }],
+  ["GET /v1/rooms/nowhere/messages", 404],
+  ["POST /v1/rooms/nowhere/messages", 404, { body: { text: "안녕", as_person: "mina" } }],
+  ["POST /v1/rooms/nowhere/messages", 400, { body: { as_person: "mina" } }],
+  ["POST /v1/rooms/nowhere/read", 404, { body: { seq: 1, as_person: "mina" } }],
+  ["GET /v1/messages/message_0", 404],
+  ["GET /v1/rooms/nowhere/threads", 404],
+  ["GET /v1/threads/nothing", 404],
+  ["POST /v1/threads/nothing/resume", 404, { body: {} }],
+  ["DELETE /v1/threads/nothing/participants/eden", 404],
+  ["GET /v1/observations", 401, { token: null }],
+  ["GET /v1/agents", 401, { token: null }],
+  ["POST /v1/agents/nobody/pause", 404, { body: { paused: true } }],
+  ["POST /v1/collaborate", 400, { body: { agent: "ruda" } }],
+] as [string, number, Call?][])("%s is refused with %i as documented", async (what, status, request) => {
+  await expectRefused(what, status, request);
+});
+
+test("refusals that need something before them are documented as well", async () => {
+  await expectGood("POST /v1/agent/chat", 200, { ...chat("key", "하나", { service: "desk" }), headers: { "idempotency-key": "k" } });
+  await expectRefused("POST /v1/agent/chat", 422, { ...chat("key", "둘", { service: "desk" }), headers: { "idempotency-key": "k" } });
+  await expectRefused("GET /metrics", 403, { token: team.guest });
+  await expectRefused("POST /v1/escalations/escalation_0/answer", 403, { body: { value: "approve" }, token: team.guest });
+  let tries = 0;
+  while ((await call("POST /v1/login", { token: null, body: { token: "no-such-token-anywhere" } })).status !== 429 && tries < 100) tries++;
+  await expectRefused("POST /v1/login", 429, { token: null, body: { token: "no-such-token-anywhere" } });
+});
+
+test("a wrong word in the document is reported, on the way in and on the way out", async () => {
+  const tampered = structuredClone(document) as { paths: Record<string, Record<string, { responses: Record<string, object> }>> };
+  tampered.paths["/v1/me"]!["get"]!.responses["200"] = { description: "Wrong.", content: { "application/json": { schema: { type: "object", required: ["shoe_size"], properties: { locale: { type: "integer" } } } } } };
+  delete tampered.paths["/v1/services"]!["get"]!.responses["401"];
+  await using other = await ContractProxy.start({ document: tampered, upstream: team.url });
+
+  const me = await other.call("GET", "/v1/me", { headers: { authorization: `Bearer ${team.admin}` } });
+  const services = await other.call("GET", "/v1/services");
+  const sessions = await other.call("GET", "/v1/agent/sessions?limit=many", { headers: { authorization: `Bearer ${team.admin}` } });
+
+  expect(me.status).toBe(200);
+  expect(me.violations.map(({ message }) => message)).toEqual([expect.stringContaining("shoe_size"), expect.stringContaining("integer")]);
+  expect(services.violations.map(({ location: [where] }) => where)).toEqual(["request", "response"]);
+  expect(sessions.violations.map(({ location }) => location.join("."))).toEqual(["request.query.limit"]);
+}, 60_000);
+
+test("the event log keeps its contract to its end, which comes with the server's", async () => {
+  const open = reached("/v1/events");
+  const events = call("GET /v1/events?session=mina&types=turn.*&last=20");
+  await open;
+  await team.stop();
+  const { status, violations, body } = await events;
+
+  expect({ status, violations }).toEqual({ status: 200, violations: [] });
+  expect(body).toMatch(/^: events\nid: /);
+});
+
+test("nothing that the document lists was left out, and Prism talked to nobody but the server", () => {
+  expect(operationsOf(document).filter((operation) => !proxy.called.has(operation) && !HEADS.includes(operation))).toEqual([]);
+  expect(proxy.log.filter((line) => line.startsWith("REFUSED"))).toEqual([]);
+});
+
+/** Resolves when the server has begun to answer a request for this path. */
+async function reached(path: string): Promise<void> {
+  const begun = Promise.withResolvers<ServerResponse>();
+  const listen = (message: unknown): void => {
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+    if (request.url?.split("?")[0] === path) begun.resolve(response);
+  };
+  subscribe("http.server.request.start", listen);
+  try {
+    const response = await begun.promise;
+    await expect.poll(() => response.headersSent).toBe(true);
+  } finally {
+    unsubscribe("http.server.request.start", listen);
+  }
+}

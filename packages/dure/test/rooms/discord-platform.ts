@@ -1,0 +1,94 @@
+import type { ChannelFailure } from "../../src/rooms/channel-adapter.ts";
+import { DiscordAdapter } from "../../src/discord/discord-adapter.ts";
+import { FakeDiscord, type FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
+import type { FakeFault } from "../../src/testing/fake-discord/faults.ts";
+import { onTestFinished, vi, expect } from "vitest";
+import { NAMES, type Name, type TestTeam } from "./team.ts";
+import type { TestPlatform } from "./platform.ts";
+
+/** Limits are a matter of their own tests; here they would only slow down. */
+const OPEN_LIMITS = { routes: {}, others: { limit: 10_000, perMs: 1_000 }, global: { limit: 10_000, perMs: 1_000 } };
+const MESSAGES = "/channels/{channel}/messages";
+const THREADS = "/channels/{channel}/threads";
+
+/** The real discord.js against a strict double of the service. */
+export async function discordPlatform(): Promise<TestPlatform> {
+  const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1 });
+  onTestFinished(() => discord.stop());
+  const guild = discord.addGuild("두레");
+  const places: Record<string, FakePlace> = { general: discord.addChannel(guild, "general"), quiet: discord.addChannel(guild, "quiet") };
+  const names = Object.keys(NAMES) as Name[];
+  const bots = Object.fromEntries(names.map((name) => [name, discord.addBot({ name: NAMES[name], token: `token-${name}` })]));
+  const people = new Map([["민준", discord.addPerson("민준")]]);
+  const nameOf = new Map(names.map((name) => [bots[name]!.id, NAMES[name]]));
+
+  const placeOf = async (team: TestTeam, place: string): Promise<FakePlace> => {
+    const [row] = await team.database.query<{ id: string | null; name: string }>({ text: "select case kind when 'thread' then thread else channel end as id, name from dure.places where id = $1" }, [place]);
+    if (!row?.id) throw new Error(`${place} is not on the platform yet`);
+    return { id: row.id, name: row.name };
+  };
+
+  return {
+    name: "discord",
+    agents: names.map((id) => ({ id, displayName: NAMES[id], service: id, leads: id === "ruda", accounts: { discord: { id } } })),
+    channels: (["general", "quiet"] as const).map((key) => ({ key, adapter: "discord", name: key, guild: guild.id, channel: places[key]!.id, collaborate: key === "general" })),
+    adapter: () => new DiscordAdapter({ tokens: Object.fromEntries(names.map((name) => [name, `token-${name}`])), apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 }),
+    ready: (team) =>
+      vi.waitFor(async () => expect((await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state)).toEqual(names.map(() => "ready")), { timeout: 20_000, interval: 30 }),
+    say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => {
+      const at = thread === undefined ? places[channel]! : await vi.waitFor(() => placeOf(team, thread), { timeout: 10_000, interval: 30 });
+      const speaker = people.get(person) ?? discord.addPerson(person);
+      people.set(person, speaker);
+      const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) => discord.mention(bots[names.find((id) => NAMES[id] === name)!]!));
+      const posted = speaker.post(at, mentioned);
+      return vi.waitFor(
+        async () => {
+          const [row] = await team.database.query<{ message: string; readers: number }>(
+            {
+              text: `select p.message, (select count(*)::integer from dure.account_reads r join dure.room_messages m on m.id = p.message and m.place = r.place
+                                          where (length(r.platform_id), r.platform_id) >= (length(p.platform_id), p.platform_id)) as readers
+                       from dure.room_parts p where p.adapter = 'discord' and p.platform_id = $1`,
+            },
+            [posted.id],
+          );
+          expect(row?.readers).toBe(names.length);
+          return row!.message;
+        },
+        { timeout: 10_000, interval: 20 },
+      );
+    },
+    shown: async (team, place) => {
+      const at = await placeOf(team, place).catch(() => undefined);
+      if (!at) return [];
+      const messages = discord.messages(at).filter(({ type }) => type !== 18);
+      return messages.map(({ author, text }) => `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${nameOf.get(id) ?? id}`)}`);
+    },
+    fail: (what, failure, { times, afterDoing, retryAfterMs, agent } = {}) => {
+      const fault = faultOf(failure, afterDoing ?? false, retryAfterMs ?? 1_000);
+      discord.fault({ route: what === "post" ? MESSAGES : THREADS, method: "POST", ...(times !== undefined && { times }), ...(agent !== undefined && { bot: NAMES[agent as Name] }) }, fault);
+    },
+    posts: () => discord.requests.filter(({ method, route }) => method === "POST" && route === MESSAGES).length,
+  };
+}
+
+function faultOf(failure: ChannelFailure | "hang", afterDoing: boolean, retryAfterMs: number): FakeFault {
+  const after = afterDoing ? ("doing it" as const) : ("nothing" as const);
+  switch (failure) {
+    case "permission":
+      return { kind: "403" };
+    case "not-found":
+      return { kind: "404" };
+    case "credential":
+      return { kind: "401" };
+    case "rate-limited":
+      return { kind: "429", retryAfterMs };
+    case "hang":
+      return { kind: "timeout", after };
+    case "transient":
+      return { kind: "5xx", after };
+    case "invalid":
+      throw new Error("The double refuses invalid posts by itself.");
+    default:
+      return failure satisfies never;
+  }
+}
