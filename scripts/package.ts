@@ -1,10 +1,11 @@
 /** The library as people get it: packed, and installed into an empty project that knows nothing of this repository. */
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { root, run, type Finished } from "./processes.ts";
 import type { CheckResult } from "./checks.ts";
+import { trySetUp } from "./set-up.ts";
 
 export type Packed =
   | { readonly ok: true; readonly tarball: string; readonly files: number; readonly bytes: number }
@@ -42,15 +43,19 @@ export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promi
   return { ok: true, tarball: path.join(folder, listed.filename), files: names.size, bytes: listed.size };
 }
 
-/** Installs the tarball from the registry's parts into an empty folder and uses its command as a person would. */
-export async function tryPackage(env: NodeJS.ProcessEnv): Promise<CheckResult> {
+/** Installs the tarball from the registry's parts into an empty folder of a person who is new to it, and uses its command as they would. */
+export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-install-"));
   try {
-    const packed = await packLibrary(folder, env);
+    const packed = await packLibrary(folder, given);
     if (!packed.ok) return packed;
 
-    const project = path.join(folder, "project");
+    await chmod(folder, 0o755); // a project that other users of the machine can enter, as set-up.ts does
+    const project = path.join(folder, "내 프로젝트");
+    const home = path.join(folder, "home");
     await mkdir(project);
+    await mkdir(home);
+    const env = freshHome(given, home);
     await writeFile(path.join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
     const { version } = JSON.parse(await readFile(path.join(root, "packages/dure/package.json"), "utf8")) as { version: string };
 
@@ -65,10 +70,23 @@ export async function tryPackage(env: NodeJS.ProcessEnv): Promise<CheckResult> {
       const ok = exitCode === 0 && (expected === undefined || output.includes(expected));
       if (!ok) return { ok: false, output: `${what} ended with exit code ${exitCode}:\n${output}` };
     }
-    return { ok: true, note: steps.map(([what]) => what).join(", ") };
+    const setUp = await trySetUp({ project, team: path.join(project, "my-team"), env });
+    return setUp.ok ? { ok: true, note: [...steps.map(([what]) => what), setUp.note].join(", ") } : setUp;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Nothing of the person's home but how their npm reaches its registry, and nothing that a team of theirs would read. */
+function freshHome(env: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
+  const strangers = /^(DATABASE_URL|PORT|HOST|DEV_MODE|BANK_URL|.*_API_KEY|.*_BASE_URL|(DURE|MEMORY|DISCORD)_.*)$/;
+  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => !strangers.test(name)));
+  return {
+    ...kept,
+    HOME: home,
+    npm_config_userconfig: env["npm_config_userconfig"] ?? path.join(homedir(), ".npmrc"),
+    npm_config_cache: env["npm_config_cache"] ?? path.join(homedir(), ".npm"),
+  };
 }
 
 const IMPORTS = `

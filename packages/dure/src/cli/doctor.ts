@@ -12,9 +12,11 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { modelName, type Llm } from "../models/card.ts";
 import type { LlmRef } from "../models/model.ts";
 import { DEFAULT_PRICES, priceOf } from "../models/prices.ts";
+import { silentLogger } from "../kernel/logger.ts";
 import { loadTeam, type LoadedTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
 import { modelOf, originText, pricesOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
+import { checkAccounts } from "../team/rooms.ts";
 import { openDatabase } from "./database.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
@@ -47,6 +49,7 @@ export async function doctor(options: { folder: string; environment: Environment
   if (team) {
     for (const check of checkModels(team, options.environment)) show(check);
     for (const check of await checkServerAddress(team, options.environment)) show(check);
+    for (const check of await checkRooms(team, options.environment)) show(check);
   }
   show(await checkDatabase(options.folder, options.environment));
   show(await checkGit());
@@ -104,6 +107,20 @@ function modelsOf(team: LoadedTeam, environment: Environment): Map<string, { llm
     }
   }
   return models;
+}
+
+/** Longest wait for what a platform says about all accounts, milliseconds. */
+const PLATFORM_WAIT = 20_000;
+
+async function checkRooms(team: LoadedTeam, environment: Environment): Promise<Check[]> {
+  try {
+    const findings = await checkAccounts(team, environment, { clock: systemClock, logger: silentLogger, signal: AbortSignal.timeout(PLATFORM_WAIT) });
+    const agents = Object.keys(team.config.agents ?? {});
+    const mapping: Check[] = agents.length === 0 ? [] : [{ name: "agents", status: "ok", detail: agents.join(", ") }];
+    return [...mapping, ...findings.map(({ adapter, agent, ok, what, hint }): Check => ({ name: `${adapter} ${agent}`, status: ok ? "ok" : "fail", detail: what, ...(hint !== undefined && { hint }) }))];
+  } catch (error) {
+    return [failed("rooms", error)];
+  }
 }
 
 /** Services of this process; a remote one has its models elsewhere. */

@@ -103,6 +103,15 @@ function createProgram({ output, finish }: ProgramParts): Command {
     output.result({ folder, name: names.name, title: names.title });
     return EXIT.ok;
   });
+  run(inFolder(add(create, "agent", "make a new agent in agents/", ["dure new agent mina"])).argument("<id>", "Latin letters, digits, _ and -"), async (name: string, { dir }: Common) => {
+    const { newAgent } = await import("./scaffold.ts");
+    const { folder, names } = await newAgent(name, { folder: dir });
+    const relative = path.relative(path.resolve(dir), folder);
+    output.line(`${names.title} stands in ${relative}/`);
+    output.line(`Next: say who it is in ${relative}/SOUL.md, and add it to the team, agents: { ${JSON.stringify(names.name)}: { displayName: "…" } }`);
+    output.result({ folder, name: names.name, title: names.title });
+    return EXIT.ok;
+  });
   run(add(program, "check", "find problems of a service, or of a team with all its services, without calling a model", ["dure check services/faq", "dure check --json"]).argument("[dir]", "folder of a service or of a team", "."), async (dir: string) => {
     const { check } = await import("./check.ts");
     return check({ folder: dir, output });

@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { DureError } from "../kernel/errors.ts";
+import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
+import { ROOM_LIMITS } from "../rooms/limits.ts";
 
 const TEMPLATES = fileURLToPath(new URL("../../templates/", import.meta.url));
 
@@ -17,7 +19,7 @@ export interface Names {
  * The names that follow from what a person wrote. `내 팀` is the folder and the service `내-팀`; a package, which npm
  * allows only lower-case Latin letters, is then `my-team`. Throws `NAME_INVALID`.
  */
-export function namesOf(written: string, what: "team" | "service"): Names {
+export function namesOf(written: string, what: "team" | "service" | "agent"): Names {
   const title = written.normalize("NFC").trim().replace(/\s+/g, " ");
   const name = title.replaceAll(" ", "-");
   if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return { title, name };
@@ -39,6 +41,21 @@ export async function initTeam(written: string, options: { folder: string; versi
   await assertEmpty(folder);
   await copyTemplate("team", folder, { TEAM_TITLE: names.title, PACKAGE_NAME: packageName(names.name), DURE_VERSION: options.version });
   await copyTemplate("service", path.join(folder, "services", "minimal"), { SERVICE_TITLE: "Minimal", SERVICE_NAME: "minimal" });
+  for (const [id, title] of [["mina", "Mina"], ["theo", "Theo"]] as const) await copyTemplate("agent", path.join(folder, "agents", id), { AGENT_TITLE: title });
+  await writeFile(path.join(folder, "COLLABORATION.md"), collaborationPolicy(ROOM_LIMITS));
+  await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS));
+  return { folder, names };
+}
+
+/** Copies `templates/agent` into `agents/<name>` of a team's folder. */
+export async function newAgent(written: string, options: { folder: string }): Promise<{ folder: string; names: Names }> {
+  const names = namesOf(written, "agent");
+  if (!/^[A-Za-z0-9_-]+$/.test(names.name)) {
+    throw new DureError("NAME_INVALID", `"${written}" cannot be the id of an agent.`, { class: "input", hint: "Use Latin letters, digits, _ or -; its name in any script is displayName in dure.config.ts." });
+  }
+  const folder = path.resolve(options.folder, "agents", names.name);
+  await assertEmpty(folder);
+  await copyTemplate("agent", folder, { AGENT_TITLE: names.title });
   return { folder, names };
 }
 
@@ -70,7 +87,7 @@ async function assertEmpty(folder: string): Promise<void> {
 }
 
 /** Files whose name begins with `_` get a dot instead: npm leaves `.gitignore` out of packages. */
-async function copyTemplate(template: "team" | "service", folder: string, values: Readonly<Record<string, string>>): Promise<void> {
+async function copyTemplate(template: "team" | "service" | "agent", folder: string, values: Readonly<Record<string, string>>): Promise<void> {
   await mkdir(folder, { recursive: true });
   await cp(path.join(TEMPLATES, template), folder, { recursive: true });
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

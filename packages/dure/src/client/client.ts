@@ -5,6 +5,7 @@ import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
+import { JobsClient } from "./jobs.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
 import type { CompletedEntry, Escalation, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
 import { RoomsClient } from "./rooms.ts";
@@ -148,6 +149,11 @@ export class DureClient {
   /** Rooms in the name of `asPerson`; with a token the name is the token's, and this is left out. */
   rooms(asPerson?: string): RoomsClient {
     return new RoomsClient(this.#http, asPerson);
+  }
+
+  /** Exchanges between agents. */
+  get jobs(): JobsClient {
+    return new JobsClient(this.#http, { clock: this.#clock, ...this.#reconnect });
   }
 
   me(options: CallOptions = {}): Promise<Me> {

@@ -28,6 +28,24 @@ export {
 // Rooms
 export { RoomsClient, type CollaborateAnswer, type CollaborateRequest, type MessageRole, type Room, type RoomAgent, type RoomMessage, type Thread } from "./rooms.ts";
 
+// Jobs
+export {
+  JOB_OUTCOMES,
+  JOB_STATUSES,
+  JobsClient,
+  type AuditedJob,
+  type Job,
+  type JobAnswer,
+  type JobDetail,
+  type JobNews,
+  type JobOutcome,
+  type JobRequest,
+  type JobsFilter,
+  type JobStatus,
+  type JobTurn,
+  type JobWords,
+} from "./jobs.ts";
+
 // Words of the kernel that a client meets
 export { systemClock, type Clock } from "../kernel/clock.ts";
 export { codeOf, DureError, isAbort, messageOf, type ErrorClass } from "../kernel/errors.ts";

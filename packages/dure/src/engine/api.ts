@@ -35,6 +35,8 @@ export interface AcceptOptions {
   readonly key?: string | undefined;
   /** The path that the key belongs to; default `turn`. */
   readonly path?: string | undefined;
+  /** Who speaks; default a person. `system`: dure itself, such as the result of background work. */
+  readonly author?: "person" | "system" | undefined;
   /** The id that the turn shall have, for a caller that must have written it down before (`newId("turn")`). Default: a new one. */
   readonly turnId?: string | undefined;
 }

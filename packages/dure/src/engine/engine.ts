@@ -322,7 +322,7 @@ export class Engine implements Conversations {
   async #accept(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
     const { clock, lease } = this.#options;
     const service = request.service === undefined ? await this.#serviceOf(request.session) : this.#named(request.service);
-    const { caller = { tenant: "", name: "" }, key, path = "turn" } = options;
+    const { caller = { tenant: "", name: "" }, key, path = "turn", author = "person" } = options;
     const turn = options.turnId ?? newId("turn", clock.now());
     const input = {
       ...(request.slots && { slots: request.slots }),
@@ -342,7 +342,7 @@ export class Engine implements Conversations {
           tenant: caller.tenant,
           service: service.name,
           version: service.version,
-          author: "person",
+          author,
           policy: service.sessions?.busy ?? "queue",
           max_waiting: this.#limits.sessionQueue,
           message: request.message,
@@ -351,7 +351,7 @@ export class Engine implements Conversations {
           locale: request.locale,
           time_zone: request.timeZone,
           ...(key !== undefined && { idempotency: { caller: caller.name, path, key, body_hash: hashOf(request) } }),
-          events: [{ type: "turn.accepted", role: "conversation", session: request.session, turn, service: service.name, data: { author: "person" } }],
+          events: [{ type: "turn.accepted", role: "conversation", session: request.session, turn, service: service.name, data: { author } }],
         },
         { signal: AbortSignal.any([lease, late.signal]) },
       );
@@ -362,7 +362,7 @@ export class Engine implements Conversations {
           tenant: caller.tenant,
           service: service.name,
           version: service.version,
-          author: "person",
+          author,
           epoch: 1,
           stop: null,
           trace_parent: null,
@@ -372,7 +372,7 @@ export class Engine implements Conversations {
           memory_rev: accepted.memory_rev,
           locale: accepted.locale,
           time_zone: accepted.time_zone,
-          messages: [{ ordinal: accepted.ordinal, author: "person", text: request.message, input, queued: false, at: accepted.now }],
+          messages: [{ ordinal: accepted.ordinal, author, text: request.message, input, queued: false, at: accepted.now }],
           rows: [],
         });
       }

@@ -395,19 +395,19 @@ export class Jobs {
   /** Takes what waits; called at least every 400 ms, and once more when it is called meanwhile. */
   #look(): Promise<void> {
     this.#lookAgain = true;
-    this.#looking ??= (async () => {
-      try {
-        while (this.#lookAgain && !this.#signal.aborted) {
-          this.#lookAgain = false;
-          await this.#take();
-        }
-      } catch (error) {
-        if (!this.#signal.aborted) this.#options.logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for jobs; trying again");
-      } finally {
-        this.#looking = undefined;
-      }
-    })();
+    this.#looking ??= this.#takeAll().finally(() => (this.#looking = undefined));
     return this.#looking;
+  }
+
+  async #takeAll(): Promise<void> {
+    try {
+      while (this.#lookAgain && !this.#signal.aborted) {
+        this.#lookAgain = false;
+        await this.#take();
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) this.#options.logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for jobs; trying again");
+    }
   }
 
   async #take(): Promise<void> {
@@ -479,23 +479,22 @@ export class Jobs {
   }
 
   #tend(): Promise<void> {
-    this.#tending ??= (async () => {
-      const { clock, logger } = this.#options;
-      try {
-        if (this.#signal.aborted) return;
-        await this.#store.tend(STEP_MOST_MS);
-        for (const asked of await this.#store.retriesAsked()) await this.#retryAsked(asked);
-        const now = clock.monotonic();
-        if (now - this.#staleAt < STALE_EVERY_MS) return;
-        this.#staleAt = now;
-        await this.#store.abandonStale(this.#limits.staleMs);
-      } catch (error) {
-        if (!this.#signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "jobs could not be tended; the next time follows");
-      } finally {
-        this.#tending = undefined;
-      }
-    })();
+    this.#tending ??= this.#tendAll().finally(() => (this.#tending = undefined));
     return this.#tending;
+  }
+
+  async #tendAll(): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      await this.#store.tend(STEP_MOST_MS);
+      for (const asked of await this.#store.retriesAsked()) await this.#retryAsked(asked);
+      const now = clock.monotonic();
+      if (now - this.#staleAt < STALE_EVERY_MS) return;
+      this.#staleAt = now;
+      await this.#store.abandonStale(this.#limits.staleMs);
+    } catch (error) {
+      if (!this.#signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "jobs could not be tended; the next time follows");
+    }
   }
 
   async #retryAsked({ escalation, job, tenant }: { escalation: string; job: string; tenant: string }): Promise<void> {
@@ -620,20 +619,20 @@ export class Jobs {
   /** One question for all who wait. */
   #lookEnded(): Promise<void> {
     this.#lookEndedAgain = true;
-    this.#lookingEnded ??= (async () => {
-      try {
-        while (this.#lookEndedAgain && this.#waiters.size > 0) {
-          this.#lookEndedAgain = false;
-          const ended = await this.#options.database.query<{ id: string }>({ name: "job.ended", text: "select id from dure.jobs where id = any($1) and finished_at is not null" }, [[...this.#waiters.keys()]]);
-          for (const { id } of ended) for (const onEnd of this.#waiters.get(id) ?? []) onEnd();
-        }
-      } catch (error) {
-        if (!this.#signal.aborted) this.#options.logger.debug({ code: codeOf(error) }, "could not look for ended jobs; looking again");
-      } finally {
-        this.#lookingEnded = undefined;
-      }
-    })();
+    this.#lookingEnded ??= this.#tellEnded().finally(() => (this.#lookingEnded = undefined));
     return this.#lookingEnded;
+  }
+
+  async #tellEnded(): Promise<void> {
+    try {
+      while (this.#lookEndedAgain && this.#waiters.size > 0) {
+        this.#lookEndedAgain = false;
+        const ended = await this.#options.database.query<{ id: string }>({ name: "job.ended", text: "select id from dure.jobs where id = any($1) and finished_at is not null" }, [[...this.#waiters.keys()]]);
+        for (const { id } of ended) for (const onEnd of this.#waiters.get(id) ?? []) onEnd();
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) this.#options.logger.debug({ code: codeOf(error) }, "could not look for ended jobs; looking again");
+    }
   }
 
   async #find(jobId: string, tenant: string): Promise<Job> {

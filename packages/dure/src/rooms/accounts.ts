@@ -54,14 +54,36 @@ export class Accounts {
     await Promise.allSettled(this.#running);
   }
 
+  /** What the connection of an account says of itself. While a person has paused it, only that its token is refused. */
   async changed(adapter: string, account: ChannelAccount, state: AccountState, detail?: string): Promise<void> {
-    const { database, store, logger } = this.#setting;
-    await database.transaction(async (tx) => {
-      const [before] = await tx.query<{ state: AccountState; is_ours: boolean }>(LOCK, [adapter, account.id, leaseName(adapter, account.id), this.#processId]);
+    const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
+    await this.#change(adapter, account, (before) => {
       // A holder that was thought dead and comes back has nothing to say about the connection of its successor.
-      if (before?.state === state || (before && !before.is_ours && !this.#setting.adapters.get(adapter)?.isLocal)) return;
-      await tx.query(CHANGE, [adapter, account.id, state, detail ?? null, account.platformId ?? null]);
-      await store.emit(tx, [{ type: "account.changed", role: "system", agent: account.agent, data: { adapter, account: account.id, from: before?.state ?? null, state, detail: detail ?? null } }]);
+      if (!before.is_ours && !isLocal) return undefined;
+      return before.state === "paused" && state !== "refused" ? undefined : { state, detail };
+    });
+  }
+
+  /** By a person, in any process. What is ready again is known from whoever holds the connection. */
+  async pause(adapter: string, account: ChannelAccount, paused: boolean): Promise<void> {
+    const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
+    await this.#change(adapter, account, (before) => {
+      if (before.state === "refused" && !isLocal) return undefined;
+      if (paused) return { state: "paused", detail: undefined };
+      return before.state === "paused" || isLocal ? { state: isLocal || before.is_held ? "ready" : "starting", detail: undefined } : undefined;
+    });
+  }
+
+  async #change(adapter: string, account: ChannelAccount, decide: (before: AccountBefore) => { state: AccountState; detail: string | undefined } | undefined): Promise<void> {
+    const { database, store, logger } = this.#setting;
+    const changed = await database.transaction(async (tx) => {
+      const [before] = await tx.query<AccountBefore>(LOCK, [adapter, account.id, leaseName(adapter, account.id), this.#processId]);
+      const change = before && decide(before);
+      if (account.platformId !== undefined) await tx.query(KNOWN_AS, [adapter, account.id, account.platformId]);
+      if (!change || before.state === change.state) return undefined;
+      const { state, detail } = change;
+      await tx.query(CHANGE, [adapter, account.id, state, detail ?? null]);
+      await store.emit(tx, [{ type: "account.changed", role: "system", agent: account.agent, data: { adapter, account: account.id, from: before.state, state, detail: detail ?? null } }]);
       if (state === "refused") {
         await store.escalate(tx, {
           subject: `room:account:${adapter}:${account.agent}`,
@@ -72,7 +94,10 @@ export class Accounts {
         });
       }
       if (state === "ready") await store.settleEscalation(tx, `room:account:${adapter}:${account.agent}`, account.id);
+      return change;
     });
+    if (!changed) return;
+    const { state, detail } = changed;
     const told = detail === undefined ? "" : `: ${detail}`;
     logger[state === "refused" ? "error" : "info"]({ adapter, account: account.id, state }, `account ${adapter}:${account.id} is ${state}${told}`);
     this.#setting.notifications.publish("events");
@@ -115,6 +140,13 @@ export class Accounts {
   }
 }
 
+interface AccountBefore {
+  readonly state: AccountState;
+  /** This process holds its connection; anybody does. */
+  readonly is_ours: boolean;
+  readonly is_held: boolean;
+}
+
 function leaseName(adapter: string, account: string): string {
   return `account:${adapter}:${account}`;
 }
@@ -134,9 +166,12 @@ const ENROL = {
            changed_at = case when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at else clock_timestamp() end`,
 };
 const PLATFORM_IDS = { name: "account.platform_ids", text: "select adapter, id, platform_id from dure.accounts where platform_id is not null" };
-const LOCK = { name: "account.lock", text: "select state, exists (select from dure.leases where name = $3 and holder = $4) as is_ours from dure.accounts where adapter = $1 and id = $2 for update" };
+const LOCK = { name: "account.lock", text: `select state, exists (select from dure.leases where name = $3 and holder = $4) as is_ours,
+      exists (select from dure.leases l join dure.processes p on p.id = l.holder where l.name = $3 and p.ended_at is null) as is_held
+    from dure.accounts where adapter = $1 and id = $2 for update` };
+const KNOWN_AS = { name: "account.known_as", text: "update dure.accounts set platform_id = $3 where adapter = $1 and id = $2 and platform_id is distinct from $3" };
 const STATE = { name: "account.state", text: "select state from dure.accounts where adapter = $1 and id = $2" };
 const CHANGE = {
   name: "account.change",
-  text: "update dure.accounts set state = $3, detail = $4, platform_id = coalesce($5, platform_id), changed_at = clock_timestamp() where adapter = $1 and id = $2",
+  text: "update dure.accounts set state = $3, detail = $4, changed_at = clock_timestamp() where adapter = $1 and id = $2",
 };

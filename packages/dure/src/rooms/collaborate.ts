@@ -105,7 +105,7 @@ export class Collaboration {
     const offline = await this.#offline(tx, where.channel, from, target);
     if (offline) return offline;
 
-    const handBack = await this.#handBack(tx, caller, call, from, target);
+    const handBack = await this.#handBack(tx, caller, { ...call, message: checked.text }, from, target);
     const result = handBack ?? (await this.#ask(tx, caller, call, { from, target, text: checked.text, where }));
     if (key !== undefined && result.ok) await tx.query(REMEMBER, [key, JSON.stringify(result)]);
     if (result.ok) await store.emit(tx, [{ type: "collaborate.asked", role: "delegation", agent: from.id, room: result.threadId, ...(caller.session !== undefined && { session: caller.session }), data: { from: from.id, to: target.id, thread: result.threadId, message: result.messageId, reused: result.reused } }]);
@@ -117,9 +117,9 @@ export class Collaboration {
     const { directory, store } = this.#setting;
     if (call.threadId !== undefined) {
       const thread = await store.place(call.threadId, tx);
-      if (!thread || thread.kind !== "thread" || thread.state === "closed") return refuse("THREAD_NOT_FOUND", `There is no open thread "${call.threadId}".`, "Leave threadId out, and a thread is found or made.");
+      if (!thread || thread.kind !== "thread" || thread.state === "closed" || thread.isSink) return refuse("THREAD_NOT_FOUND", `There is no open thread "${call.threadId}".`, "Leave threadId out, and a thread is found or made.");
       const channel = directory.channelOf(thread.parent ?? "");
-      if (!channel) return refuse("CHANNEL_NOT_ALLOWED", `The thread "${call.threadId}" is in a channel that is not on the allowlist.`, "Leave threadId out.");
+      if (!channel?.collaborate) return refuse("CHANNEL_NOT_ALLOWED", `Collaborations are not allowed in the channel of the thread "${call.threadId}".`, "Leave threadId out.");
       return { ok: true, channel, thread };
     }
     if (call.channelId !== undefined) {

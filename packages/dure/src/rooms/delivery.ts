@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Transaction } from "../durable/database.ts";
 import type { FailureVerdict, GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../durable/outbox.ts";
 import type { Json } from "../kernel/json.ts";
-import { ChannelError, type ChannelAdapter, type ChannelFailure, type FoundOnPlatform, type OutgoingPost, type OutgoingThread } from "./channel-adapter.ts";
+import { ChannelError, type ChannelAccount, type ChannelAdapter, type ChannelFailure, type FoundOnPlatform, type OutgoingPost, type OutgoingThread } from "./channel-adapter.ts";
 import type { Directory } from "./directory.ts";
 import { addressOf, type Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
@@ -17,21 +17,32 @@ export type Departure = { readonly kind: "post"; readonly message: string; reado
 /** How long an answerless post may be sent again without looking: the platform remembers its nonce for longer. Source: docs/spec/collaboration §6. */
 const BLIND_MS = 60_000;
 
+/** The first one and three retries. Source: docs/spec/collaboration §6, E4 and E5. */
+const ATTEMPTS = 4;
+/** Before a message looks again whether its thread has been made, milliseconds. Source: our choice. */
+const THREAD_WAIT_MS = 250;
+
 /** Brings what the outbox holds to the platform, finds what may have arrived, and tells what failed. */
 export class Delivery {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
-  /** When this process first tried an entry, on the monotonic clock; bounded, oldest out. */
-  readonly #tried = new Map<string, number>();
+  readonly #threadFound: (adapter: string, account: ChannelAccount, place: string) => void;
+  /** Entries whose thread was found, by key, until that is recorded. */
+  readonly #found = new Map<string, ChannelAccount>();
+  /** When this process first tried an entry, on the monotonic clock, and how often; bounded, oldest out. */
+  readonly #tried = new Map<string, { readonly at: number; times: number }>();
 
-  constructor(setting: RoomsSetting, talk: Talk) {
+  /** `threadFound`: a thread of that account was made before a crash and is known from now on. */
+  constructor(setting: RoomsSetting, parts: { talk: Talk; threadFound: (adapter: string, account: ChannelAccount, place: string) => void }) {
     this.#setting = setting;
-    this.#talk = talk;
+    this.#talk = parts.talk;
+    this.#threadFound = parts.threadFound;
   }
 
   /** For `Outbox.handle`. */
   handler(adapter: ChannelAdapter): OutsideHandler {
     return {
+      policy: { attempts: ATTEMPTS },
       send: (payload, { key, signal }) => this.#send(adapter, payload as unknown as Departure, key, signal),
       probe: (payload, { key, signal }) => this.#probe(adapter, payload as unknown as Departure, key, signal),
       classify: (error) => verdictOf(error),
@@ -52,11 +63,23 @@ export class Delivery {
 
   /** Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's own memory of the key is enough. */
   async #probe(adapter: ChannelAdapter, departure: Departure, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
-    const triedAt = this.#tried.get(key);
-    if (departure.kind === "post" && triedAt !== undefined && this.#setting.clock.monotonic() - triedAt < BLIND_MS) return "not_happened";
-    if (departure.kind === "thread") return answerOf(await adapter.findThread(await this.#threadOf(departure.place, key), { signal }));
+    if (departure.kind === "thread") return this.#probeThread(adapter, departure.place, key, signal);
+    const tried = this.#tried.get(key);
+    // After the last attempt nothing is sent again that the platform could tell from the first: then it has to be looked for.
+    if (tried && tried.times < ATTEMPTS && this.#setting.clock.monotonic() - tried.at < BLIND_MS) return "not_happened";
     const { post, after } = await this.#postOf(adapter, departure, key);
     return answerOf(await adapter.findPost(post, { ...(after !== undefined && { after }), signal }));
+  }
+
+  /** A thread of the same owner and name that is another one of ours does not answer for this one. */
+  async #probeThread(adapter: ChannelAdapter, place: string, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
+    const thread = await this.#threadOf(place, key);
+    const found = await adapter.findThread(thread, { signal });
+    if (found.found !== "yes") return answerOf(found);
+    const [other] = await this.#setting.database.query(ANOTHER_THREAD, [adapter.name, found.platformId, place]);
+    if (other) return "unknown";
+    this.#found.set(key, thread.account);
+    return answerOf(found);
   }
 
   async #postOf(adapter: ChannelAdapter, departure: Departure & { kind: "post" }, key: string): Promise<{ post: OutgoingPost; message: StoredMessage; after: string | undefined }> {
@@ -65,12 +88,13 @@ export class Delivery {
     const place = message && (await store.place(message.place));
     if (!message || !place) throw new ChannelError("not-found", "The message or its place is gone.");
     if (place.state === "closed") throw new ChannelError("not-found", `${place.name} is closed: ${place.closedBecause ?? "gone"}.`);
-    if (place.kind === "thread" && place.thread === null) throw new ChannelError("not-found", `The thread ${place.name} was never made.`);
+    // Another account's message may be in line before the thread is made; were it never to be made, the place would be closed.
+    if (place.kind === "thread" && place.thread === null) throw new ChannelError("rate-limited", `The thread ${place.name} is being made.`, { retryAfterMs: THREAD_WAIT_MS });
     const account = directory.account(adapter.name, message.author);
     if (!account) throw new ChannelError("credential", `${message.author} has no account on ${adapter.name} any more.`);
     const part = splitMessage(message.text, partLength(adapter.limits.messageLength))[departure.part] ?? "";
     const isLast = departure.part === departure.parts - 1;
-    const [last] = await database.query<{ platform_id: string }>(LAST_POSTED, [adapter.name, place.id, message.author, message.seq]);
+    const [last] = await database.query<{ platform_id: string }>(LAST_POSTED, [adapter.name, place.id, message.author, message.seq, departure.part]);
     const replyTo = departure.part === 0 && message.replyTo !== null ? await this.#platformIdOf(adapter.name, message.replyTo) : undefined;
     const post: OutgoingPost = {
       account,
@@ -106,14 +130,20 @@ export class Delivery {
     const departure = sent.payload as unknown as Departure;
     const platformId = (sent.result as { platformId?: string } | null)?.platformId;
     this.#tried.delete(sent.key);
+    const finder = this.#found.get(sent.key);
     if (departure.kind === "thread") {
+      // Somebody wrote in it before we knew that it is ours, and it was taken for a new one.
+      if (platformId !== undefined) await tx.query(DETACH_DOUBLE, [departure.place, adapter.name, platformId]);
       await tx.query(THREAD_MADE, [departure.place, platformId ?? null]);
       await this.#setting.store.emit(tx, [{ type: "room.thread_made", role: "system", room: departure.place, data: {} }]);
     } else {
       if (platformId !== undefined) await tx.query(PART_MADE, [adapter.name, platformId, departure.message, departure.part]);
       if (departure.part === departure.parts - 1) await this.#talk.posted(tx, departure.message);
     }
-    return () => this.#talk.announce();
+    return () => {
+      this.#talk.announce();
+      if (this.#found.delete(sent.key) && departure.kind === "thread") this.#threadFound(adapter.name, finder!, departure.place);
+    };
   }
 
   /** Failed for good, or nobody knows: the message says so, its later parts stay, and somebody is told. */
@@ -121,10 +151,14 @@ export class Delivery {
     const departure = given.payload as unknown as Departure;
     const error = given.error as { code?: string; message?: string };
     this.#tried.delete(given.key);
+    this.#found.delete(given.key);
     if (departure.kind === "thread") {
       await tx.query(CLOSE, [departure.place, `the thread could not be made: ${error.message ?? given.outcome}`]);
       const messages = await tx.query<{ id: string }>(QUEUED_IN, [departure.place]);
-      for (const { id } of messages) await this.#failMessage(adapter, id, given, error, tx);
+      for (const { id } of messages) {
+        await this.#failMessage(adapter, id, given, error, tx);
+        await tx.query(DROP_PARTS, [partKey(id, 0).replace(/\d+$/, "")]);
+      }
       return;
     }
     await this.#failMessage(adapter, departure.message, given, error, tx);
@@ -163,8 +197,12 @@ export class Delivery {
   }
 
   #noteTry(key: string): void {
-    if (this.#tried.has(key)) return;
-    this.#tried.set(key, this.#setting.clock.monotonic());
+    const tried = this.#tried.get(key);
+    if (tried) {
+      tried.times += 1;
+      return;
+    }
+    this.#tried.set(key, { at: this.#setting.clock.monotonic(), times: 1 });
     if (this.#tried.size > 10_000) this.#tried.delete(this.#tried.keys().next().value!);
   }
 }
@@ -218,10 +256,16 @@ export function nonceOf(key: string): string {
 const LAST_POSTED = {
   name: "room.last_posted",
   text: `select p.platform_id from dure.room_messages m join dure.room_parts p on p.message = m.id and p.adapter = $1
-          where m.place = $2 and m.author = $3 and m.seq < $4 and m.delivery = 'sent' order by m.seq desc, p.part desc limit 1`,
+          where m.place = $2 and m.author = $3 and (m.seq < $4 or m.seq = $4 and p.part < $5) order by m.seq desc, p.part desc limit 1`,
 };
 const PART_OF = { name: "room.part_of", text: "select platform_id from dure.room_parts where adapter = $1 and message = $2 order by part limit 1" };
 const THREAD_OWNER = { name: "room.thread_owner", text: "select owner, created_at from dure.places where id = $1 and kind = 'thread'" };
+const ANOTHER_THREAD = { name: "room.another_thread", text: "select from dure.places where adapter = $1 and thread = $2 and id <> $3 and owner is not null" };
+const DETACH_DOUBLE = {
+  name: "room.detach_double",
+  text: `update dure.places set state = 'closed', closed_because = 'it is the thread ' || $1, channel = null, thread = null
+          where adapter = $2 and thread = $3 and id <> $1 and owner is null`,
+};
 const THREAD_MADE = { name: "room.thread_made", text: "update dure.places set thread = coalesce($2, id) where id = $1 and thread is null" };
 const PART_MADE = { name: "room.part_made", text: "insert into dure.room_parts (adapter, platform_id, message, part) values ($1, $2, $3, $4) on conflict do nothing" };
 const CLOSE = { name: "room.close", text: "update dure.places set state = 'closed', closed_because = $2 where id = $1 and state <> 'closed'" };
@@ -229,6 +273,11 @@ const QUEUED_IN = { name: "room.queued_in", text: "select id from dure.room_mess
 const DROP_PART = {
   name: "room.drop_part",
   text: `update dure.outbox set state = 'failed', settled_at = clock_timestamp(), error = '{"code": "EARLIER_PART_FAILED", "message": "An earlier part of the same message failed."}' where key = $1 and state = 'pending'`,
+};
+/** Of a message whose thread was never made. */
+const DROP_PARTS = {
+  name: "room.drop_parts",
+  text: `update dure.outbox set state = 'failed', settled_at = clock_timestamp(), error = '{"code": "THREAD_NOT_MADE", "message": "The thread could not be made."}' where starts_with(key, $1) and state = 'pending'`,
 };
 const FAILED = { name: "room.failed", text: "update dure.room_messages set delivery = $2, delivery_error = $3 where id = $1" };
 const REFUSED = { name: "room.refused", text: "update dure.accounts set state = 'refused', detail = $3, changed_at = clock_timestamp() where adapter = $1 and id = $2 and state <> 'refused'" };

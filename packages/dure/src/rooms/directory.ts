@@ -75,7 +75,7 @@ export class Directory {
 
   unknownHint(id: string): string {
     const known = this.agents.map((agent) => `${agent.id} (${agent.displayName})`).join(", ") || "none";
-    return `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and agents.${id}.accounts for other account ids), then a restart or: dure reload`;
+    return `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and agents.${id}.accounts for other account ids), then a restart`;
   }
 
   /** The agent that an account of the platform belongs to. */

@@ -3,6 +3,7 @@ import { newId } from "../kernel/ids.ts";
 import type { Accounts } from "./accounts.ts";
 import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelPort, type InboundMessage, type PlaceAddress, type PlaceChange } from "./channel-adapter.ts";
 import { enqueueNotice } from "./notices.ts";
+import { withdrawRequestsIn } from "./requests.ts";
 import { addressOf, type Place } from "./place.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { checkText } from "./text.ts";
@@ -43,8 +44,10 @@ export class Inbound implements ChannelPort {
     this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
   }
 
+  /** Also what was said in a thread before the account joined it, and what waited while nothing could be stored: the same rule of age. */
   async received(account: ChannelAccount, message: InboundMessage): Promise<void> {
-    await this.#receive(account, message, false);
+    const place = await this.#receive(account, message, this.#isOld(message));
+    if (place) await this.#tellMissed(place, account);
   }
 
   async edited(_account: ChannelAccount, change: { platformId: string; place: PlaceAddress; text: string }): Promise<void> {
@@ -66,9 +69,13 @@ export class Inbound implements ChannelPort {
       const place = await store.open(tx, known.id);
       if (!place) return;
       if (change.kind === "thread-deleted" || change.kind === "channel-removed") {
-        await tx.query(CLOSE, [place.id, change.kind === "thread-deleted" ? "the thread was deleted" : "the channel was removed, or may not be seen any more"]);
+        // Every account is told; the first one closes.
+        const because = change.kind === "thread-deleted" ? "the thread was deleted" : "the channel was removed, or may not be seen any more";
+        const closed = await tx.query<{ id: string }>(CLOSE, [place.id, because]);
+        if (closed.length === 0) return;
         await tx.query(FORGET_PARTICIPANTS, [place.id]);
-        await store.emit(tx, [{ type: "room.closed", role: "system", room: place.id, data: { because: change.kind } }]);
+        await store.emit(tx, closed.map(({ id }) => ({ type: "room.closed", role: "system", room: id, data: { because: change.kind } })));
+        await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), because);
         if (change.kind === "channel-removed") {
           await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "warning", tenant: place.tenant, question: `${place.name}: ${change.kind}`, context: { place: place.id, adapter: this.#adapter.name } });
         }
@@ -99,18 +106,29 @@ export class Inbound implements ChannelPort {
   /** Reads what came while nobody listened: young messages are decided as usual, older ones recorded; an old mention is told to have been missed. */
   async mayHaveMissed(account: ChannelAccount): Promise<void> {
     const { database, limits } = this.#setting;
-    const places = await database.query<{ id: string; last: string | null }>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs]);
-    for (const { id, last } of places) await this.#catchUp(account, id, last, 0);
+    const places = await database.query<Unread>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs]);
+    for (const unread of places) await this.#catchUp(account, unread, 0);
+  }
+
+  /** A thread of this account was there before it was known: what people wrote in it meanwhile has reached nobody here. */
+  async threadFound(account: ChannelAccount, place: string): Promise<void> {
+    await this.#catchUp(account, { id: place, last: null, known_since: 0 }, 0);
   }
 
   /** One place after a gap. What fails for a while is read later, beside what comes in; what is refused is told. */
-  async #catchUp(account: ChannelAccount, id: string, last: string | null, tries: number): Promise<void> {
-    const { clock, limits, logger, store } = this.#setting;
+  async #catchUp(account: ChannelAccount, unread: Unread, tries: number): Promise<void> {
+    const { clock, logger, store } = this.#setting;
+    const { id } = unread;
     const place = await store.place(id);
     if (!place || place.channel === null || place.state === "closed") return;
     try {
-      const missed = await this.#adapter.readSince(account, addressOf(place), { ...(last !== null && { after: last }), limit: limits.missedPerPlace, signal: this.#over.signal });
-      for (const message of missed) await this.#receive(account, message, clock.now() - message.at > limits.missedMs);
+      const missed = await this.#missedIn(account, place, unread.last);
+      let isUnheeded = false;
+      for (const message of missed) {
+        const unheard = await this.#receive(account, message, this.#isOld(message));
+        isUnheeded ||= unheard !== undefined && message.at >= unread.known_since;
+      }
+      if (isUnheeded) await this.#tellMissed(place, account); // one line, however many
       if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
     } catch (error) {
       if (this.#over.signal.aborted) return;
@@ -119,9 +137,22 @@ export class Inbound implements ChannelPort {
       logger.warn({ account: account.id, place: id, error: messageOf(error) }, `${account.id} could not read what it missed in ${place.name}${isRefused || wait === undefined ? "" : `; again in ${wait / 1_000} s`}`);
       if (isRefused || wait === undefined) return this.#tellUnread(account, place, messageOf(error));
       clock.after(wait, () => {
-        if (!this.#over.signal.aborted) this.#catchUp(account, id, last, tries + 1).catch((later: unknown) => logger.warn({ account: account.id, place: id, error: messageOf(later) }, `${account.id} could not catch up in ${place.name}`));
+        if (!this.#over.signal.aborted) this.#catchUp(account, unread, tries + 1).catch((later: unknown) => logger.warn({ account: account.id, place: id, error: messageOf(later) }, `${account.id} could not catch up in ${place.name}`));
       });
     }
+  }
+
+  /** What came since `last`, oldest first; of more than may be read the newest, which somebody still waits for. */
+  async #missedIn(account: ChannelAccount, place: Place, last: string | null): Promise<readonly InboundMessage[]> {
+    const options = { limit: this.#setting.limits.missedPerPlace, signal: this.#over.signal };
+    const missed = await this.#adapter.readSince(account, addressOf(place), { ...(last !== null && { after: last }), ...options });
+    if (last === null || missed.length < options.limit) return missed;
+    const newest = await this.#adapter.readSince(account, addressOf(place), options);
+    return newest.filter(({ platformId }) => isLater(platformId, last));
+  }
+
+  #isOld(message: InboundMessage): boolean {
+    return this.#setting.clock.now() - message.at > this.#setting.limits.missedMs;
   }
 
   async #tellUnread(account: ChannelAccount, place: Place, why: string): Promise<void> {
@@ -149,21 +180,26 @@ export class Inbound implements ChannelPort {
     }
   }
 
-  async #receive(account: ChannelAccount, message: InboundMessage, isOld: boolean): Promise<void> {
+  /** Returns the place if the message came too late for the answer that it asked this account for. */
+  async #receive(account: ChannelAccount, message: InboundMessage, isOld: boolean): Promise<Place | undefined> {
     const { directory, database, allowBots } = this.#setting;
     const strangers = [message.author.platformId, ...message.mentions.map(({ platformId }) => platformId)].filter((platformId) => !directory.byPlatformId(this.#adapter.name, platformId));
     if (strangers.length > 0) await this.#accounts.learn();
     const own = directory.byPlatformId(this.#adapter.name, message.author.platformId);
     // A team agent's words are dure's own record; they are decided when their sending is recorded.
-    if (own) return this.#noteRead(account, message);
-    if (message.author.isBot && !allowBots) return this.#noteRead(account, message);
+    if (own || (message.author.isBot && !allowBots)) {
+      await this.#noteRead(account, message);
+      return undefined;
+    }
     const place = await this.#placeOf(account, message.place, message.threadName);
-    if (!place) return;
+    // What was said before a place was closed may come after that: nobody is there to answer it.
+    if (!place || place.state === "closed") return undefined;
+    let isUnheeded = false;
     const checked = checkText(message.text === "" && message.attachments.length > 0 ? message.attachments.map(({ name }) => `[${name}]`).join(" ") : message.text);
     if (checked.ok) {
       const mentions = [...message.mentions].sort((a, b) => a.at - b.at).flatMap(({ platformId }) => directory.byPlatformId(this.#adapter.name, platformId)?.id ?? []);
       const replied = message.replyTo === undefined ? undefined : await this.#setting.store.messageAt(this.#adapter.name, message.replyTo);
-      const { messageId, repeated } = await this.#talk.hear(
+      const { unheeded } = await this.#talk.hear(
         place.id,
         {
           authorKind: message.author.isBot ? "foreign" : "person",
@@ -179,9 +215,10 @@ export class Inbound implements ChannelPort {
         [account.agent],
         isOld ? { only: "record" } : {},
       );
-      if (isOld && !repeated && mentions.includes(account.agent)) await this.#tellMissed(place, account, messageId);
+      isUnheeded = unheeded.length > 0;
     }
     await database.query(READ, [this.#adapter.name, account.id, place.id, message.platformId]);
+    return isUnheeded ? place : undefined;
   }
 
   /** Mentions of the platform as `<@agent-id>`; those of strangers stay as they are. */
@@ -192,11 +229,11 @@ export class Inbound implements ChannelPort {
     });
   }
 
-  async #tellMissed(place: Place, account: ChannelAccount, message: string): Promise<void> {
+  async #tellMissed(place: Place, account: ChannelAccount): Promise<void> {
     const { database, locale } = this.#setting;
     await database.transaction(async (tx) => {
       await enqueueNotice(tx, { place: place.id, author: account.agent, text: roomTexts(locale).missed() });
-      await this.#setting.store.emit(tx, [{ type: "room.missed", role: "system", room: place.id, agent: account.agent, data: { message } }]);
+      await this.#setting.store.emit(tx, [{ type: "room.missed", role: "system", room: place.id, agent: account.agent, data: { parent: place.parent } }]);
     });
     this.#talk.announce();
   }
@@ -231,6 +268,20 @@ export class Inbound implements ChannelPort {
   }
 }
 
+/** A place and up to where an account has read it. */
+interface Unread {
+  readonly id: string;
+  /** Null: never. */
+  readonly last: string | null;
+  /** Since when dure knows the place, milliseconds since the epoch. What is older is history that nobody missed. */
+  readonly known_since: number;
+}
+
+/** Platform ids grow with time: the longer one is the later one. */
+function isLater(platformId: string, than: string): boolean {
+  return platformId.length === than.length ? platformId > than : platformId.length > than.length;
+}
+
 /** Closes a question from a button; gives the label of the answer. */
 export type ButtonAnswer = (escalation: string, value: string, by: string) => Promise<{ label: string }>;
 
@@ -245,7 +296,7 @@ const EDIT = {
   text: `update dure.room_messages m set text = $3, edited_at = clock_timestamp() from dure.room_parts p
           where p.adapter = $1 and p.platform_id = $2 and m.id = p.message and m.author_kind <> 'agent' returning m.id, m.place`,
 };
-const CLOSE = { name: "inbound.close", text: "update dure.places set state = 'closed', closed_because = $2 where (id = $1 or parent = $1) and state <> 'closed'" };
+const CLOSE = { name: "inbound.close", text: "update dure.places set state = 'closed', closed_because = $2 where (id = $1 or parent = $1) and state <> 'closed' returning id" };
 const FORGET_PARTICIPANTS = { name: "inbound.forget", text: "delete from dure.participants where place = $1 or place in (select id from dure.places where parent = $1)" };
 const FORGET_PARTICIPANT = { name: "inbound.forget_one", text: "delete from dure.participants where agent = $2 and (place = $1 or place in (select id from dure.places where parent = $1))" };
 const ARCHIVE = { name: "inbound.archive", text: "update dure.places set archived = $2 where id = $1" };
@@ -257,7 +308,7 @@ const READ = {
 };
 const READABLE = {
   name: "inbound.readable",
-  text: `select p.id, r.platform_id as last from dure.places p
+  text: `select p.id, r.platform_id as last, (extract(epoch from p.created_at) * 1000)::double precision as known_since from dure.places p
            left join dure.account_reads r on r.adapter = p.adapter and r.account = $2 and r.place = p.id
           where p.adapter = $1 and p.state <> 'closed' and (p.kind = 'channel' or (p.kind = 'direct' and p.agent = $3)
              or (p.kind = 'thread' and p.thread is not null and p.active_at > clock_timestamp() - $4::double precision * interval '1 millisecond'))

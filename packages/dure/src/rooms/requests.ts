@@ -117,6 +117,20 @@ export class Requests {
   }
 }
 
+/** Places are gone: what was asked there and not answered cannot be any more, and the places where it began are told. */
+export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSetting, "store" | "directory" | "locale">, places: readonly string[], because: string): Promise<void> {
+  const { store, directory, locale } = setting;
+  const withdrawn = await tx.query<{ id: string; from_agent: string; to_agent: string; thread: string; origin: { place?: string; session?: string } }>(WITHDRAW_IN, [places]);
+  for (const request of withdrawn) {
+    const { place, session } = request.origin;
+    await store.settleEscalation(tx, `room:unanswered:${request.id}`, request.from_agent);
+    await store.emit(tx, [
+      { type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(session !== undefined && { session }), data: { request: request.id, to: request.to_agent, why: because } },
+    ]);
+    if (place !== undefined && !places.includes(place)) await enqueueNotice(tx, { place, author: request.from_agent, text: roomTexts(locale).withdrawn(directory.nameOf(request.to_agent), because) });
+  }
+}
+
 /** A link that the web page opens; on other platforms it is words. */
 function linkTo(place: OpenPlace): string {
   return `[${place.name}](/rooms/${encodeURIComponent(place.id)})`;
@@ -146,5 +160,10 @@ const TAKE_DUE = {
 const REMINDED = {
   name: "request.reminded",
   text: "update dure.requests set reminders = reminders + 1, next_at = created_at + $2::double precision * interval '1 millisecond' where id = $1",
+};
+const WITHDRAW_IN = {
+  name: "request.withdraw_in",
+  text: `update dure.requests set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null where thread = any($1::text[]) and state = 'open'
+         returning id, from_agent, to_agent, thread, origin`,
 };
 const GIVE_UP_REMINDING = { name: "request.no_more_reminders", text: "update dure.requests set next_at = null where id = $1" };

@@ -123,10 +123,14 @@ export class Responder {
   }
 
   async #handle(handling: HandlingRow): Promise<void> {
-    const { store } = this.#setting;
+    const { store, directory, logger } = this.#setting;
     const place = await store.place(handling.place);
     if (!place) return; // deleted with everything in it
     if (place.state === "closed") return this.#settle(handling, { outcome: "place_closed", text: "" });
+    if (!directory.account(place.adapter, handling.agent)) {
+      logger.error({ handling: handling.id, agent: handling.agent, adapter: place.adapter }, `${handling.agent} has no account on ${place.adapter} any more: what waited for it in ${place.name} is not answered`);
+      return this.#settle(handling, { outcome: "refused", text: "" });
+    }
     const turn = handling.message === null ? handling.turn! : await this.#ask(handling, place);
     if (turn === "refused") return this.#settle(handling, { outcome: "refused", text: "" });
     const done = await this.#follow(handling, place, turn);
@@ -214,7 +218,8 @@ export class Responder {
     const { error } = done;
     if (error) return { outcome: OUTCOME_OF_ERROR[error.code] ?? "failed", text: "" };
     const checked = checkText(done.message ?? "");
-    return checked.ok ? { outcome: "answered", text: checked.text } : { outcome: "empty", text: "" };
+    if (!checked.ok) return { outcome: "empty", text: "" };
+    return checked.text.trim() === ANNOUNCE_SKIP ? { outcome: "silent", text: "" } : { outcome: "answered", text: checked.text };
   }
 
   /** The words, the request that they answer and the end of the work: one transaction. */
@@ -266,7 +271,7 @@ export class Responder {
   /** A person is never left in silence; agents are not told of failures, they would talk about them. */
   async #tellFailure(tx: Transaction, handling: HandlingRow, place: OpenPlace): Promise<void> {
     const message = handling.message === null ? undefined : await this.#setting.store.message(handling.message, tx);
-    if (message?.authorKind !== "person" || place.state === "closed") return;
+    if (message?.authorKind !== "person" || place.state === "closed" || !this.#setting.directory.account(place.adapter, handling.agent)) return;
     await this.#talk.say(tx, place, { author: handling.agent, text: roomTexts(this.#setting.locale).failed(), mark: "notice", replyTo: message.id });
   }
 
@@ -282,13 +287,16 @@ export class Responder {
   }
 }
 
+/** What an agent answers when the result of its background work concerns nobody. Source: docs/spec/jobs §3.6. */
+const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
+
 /** A turn that waits for a person has said nothing yet. */
 const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = { TURN_STOPPED: "stopped", APPROVAL_PENDING: "asked", EFFECT_UNKNOWN: "asked" };
 
 /** Before work that failed in an unexpected way is tried again. */
 const RETRY_MS = 2_000;
 
-/** Due work of nobody, or of a process that lives no longer. */
+/** Due work of nobody, or of a process that lives no longer. What came first in a session is answered first, unless it waits for its time. */
 const CLAIM = {
   name: "handling.claim",
   text: `
@@ -298,6 +306,8 @@ const CLAIM = {
          and (h.state = 'waiting' and (h.not_before <= clock_timestamp()
                 or (h.behind is not null and exists (select 1 from dure.handlings b where b.id = h.behind and b.state = 'done')))
               or h.state = 'running' and (h.holder = $2 or not exists (select 1 from dure.processes p where p.id = h.holder and p.ended_at is null)))
+         and not exists (select 1 from dure.handlings e where e.session = h.session and e.state <> 'done' and (e.created_at, e.id) < (h.created_at, h.id)
+                           and (e.state = 'running' or e.not_before <= clock_timestamp()))
        order by h.not_before, h.id limit $1 for update skip locked
     )
     update dure.handlings h set state = 'running', holder = $2 from due where h.id = due.id

@@ -1,5 +1,6 @@
 import type { Conversations } from "../engine/api.ts";
 import type { Database } from "../durable/database.ts";
+import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Outbox } from "../durable/outbox.ts";
@@ -11,7 +12,7 @@ import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
-import type { ChannelAdapter } from "./channel-adapter.ts";
+import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import { Collaboration, type CollaborateCall, type CollaborateCaller, type CollaborateResult } from "./collaborate.ts";
 import { Delivery } from "./delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
@@ -20,6 +21,7 @@ import type { RoomLimits } from "./limits.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
 import type { Place } from "./place.ts";
 import { RoomReader } from "./reading.ts";
+import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
 import { Requests } from "./requests.ts";
 import { Responder } from "./responder.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
@@ -41,6 +43,10 @@ export interface RoomsOptions {
   readonly locale: RoomLocale;
   readonly allowBots?: boolean;
   readonly defaultChannel?: string;
+  /** Where background work is reported; needs `events` and `conversationOf`. */
+  readonly sink?: SinkTargets | undefined;
+  readonly events?: Pick<EventLog, "read" | "now">;
+  readonly conversationOf?: ConversationOf;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -63,6 +69,7 @@ export class Rooms {
   readonly #responder: Responder;
   readonly #accounts: Accounts;
   readonly #inbound: readonly Inbound[];
+  readonly #sink: ConversationSink | undefined;
   #started: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -89,9 +96,11 @@ export class Rooms {
     this.#requests = new Requests(this.#setting, this.#talk);
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, { talk: this.#talk, requests: this.#requests, conversations: options.conversations, lease: options.lease });
-    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, this.#talk), processId: options.lease.id });
+    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, { talk: this.#talk, threadFound: (adapter, account, place) => this.#threadFound(adapter, account, place) }), processId: options.lease.id });
     this.#inbound = options.adapters.map((adapter) => new Inbound(this.#setting, { adapter, talk: this.#talk, accounts: this.#accounts, press: (id, value, by) => this.#press(id, value, by) }));
     this.reader = new RoomReader({ database, directory });
+    const { sink, events, conversationOf } = options;
+    if (sink && events && conversationOf) this.#sink = new ConversationSink(this.#setting, { talk: this.#talk, targets: sink, events, leases: options.leases, conversationOf });
   }
 
   get directory(): Directory {
@@ -137,8 +146,7 @@ export class Rooms {
   /** A place that this person may see; `PLACE_UNKNOWN` otherwise. */
   async place(id: string, who: RoomPerson): Promise<Place> {
     const place = await this.#setting.store.place(id);
-    const mayIt = place && (place.tenant === "" || place.tenant === who.tenant) && (place.kind !== "direct" || place.adapter !== "web" || (place.person === who.person && place.tenant === who.tenant));
-    if (!mayIt) throw placeUnknown(id);
+    if (!place || !maySee(place, who)) throw placeUnknown(id);
     return place;
   }
 
@@ -182,7 +190,7 @@ export class Rooms {
   async pause(adapter: string, agent: string, paused: boolean): Promise<void> {
     const account = this.directory.account(adapter, this.directory.get(agent).id);
     if (!account) throw new DureError("ACCOUNT_UNKNOWN", `${agent} has no account on ${adapter}.`, { class: "not-found", hint: this.directory.unknownHint(agent) });
-    await this.#accounts.changed(adapter, account, paused ? "paused" : "ready");
+    await this.#accounts.pause(adapter, account, paused);
   }
 
   async collaborate(caller: CollaborateCaller, call: CollaborateCall, options: { signal?: AbortSignal } = {}): Promise<CollaborateResult> {
@@ -206,18 +214,22 @@ export class Rooms {
     const { database, directory, adapters, outbox, logger } = this.#options;
     directory.log(logger, adapters.map((adapter) => adapter.name));
     for (const channel of directory.channels) {
+      await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
       await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel]);
+      await database.query(KEEP_THREADS, [channelPlaceId(channel), channel.adapter, channel.channel]);
     }
     outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
     for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);
     await this.#accounts.start();
     this.#responder.start();
     this.#requests.start();
+    this.#sink?.start();
   }
 
   async #stop(): Promise<void> {
     await this.#started?.catch(() => {});
     for (const inbound of this.#inbound) inbound.stop();
+    await this.#sink?.stop();
     await this.#requests.stop();
     await this.#responder.stop();
     await this.#accounts.stop();
@@ -226,11 +238,22 @@ export class Rooms {
     }
   }
 
+  #threadFound(name: string, account: ChannelAccount, place: string): void {
+    const at = this.#options.adapters.findIndex((adapter) => adapter.name === name);
+    this.#inbound[at]?.threadFound(account, place).catch((error: unknown) => this.#options.logger.warn({ account: account.id, place, error: String(error) }, `${account.id} could not read a thread that it had made`));
+  }
+
   async #press(id: string, value: string, by: string): Promise<{ label: string }> {
     const [row] = await this.#options.database.query<{ tenant: string; options: readonly { value: string; label: string }[] }>(OPTIONS, [id]);
     await this.#options.inbox.answer(id, value, { tenant: row?.tenant ?? "", name: by });
     return { label: row?.options.find((option) => option.value === value)?.label ?? value };
   }
+}
+
+/** A channel is everybody's of its tenant; a direct room its person's. What is said in private on another platform is for the operators alone. */
+function maySee(place: Place, who: RoomPerson): boolean {
+  if (place.kind === "direct") return place.tenant === who.tenant && (place.adapter !== "web" || place.person === who.person);
+  return place.tenant === "" || place.tenant === who.tenant;
 }
 
 function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
@@ -245,6 +268,13 @@ const CHANNEL = {
   text: `insert into dure.places (id, adapter, kind, name, guild, channel) values ($1, $2, 'channel', $3, $4, $5)
          on conflict (id) do update set name = $3, guild = $4, channel = $5, state = case when dure.places.state = 'closed' then 'open' else dure.places.state end`,
 };
+/** The same channel stood under another key before. */
+const FREE_CHANNEL = {
+  name: "rooms.free_channel",
+  text: "update dure.places set channel = null, state = 'closed', closed_because = 'it stands under another key now' where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1",
+};
+/** The threads of a channel stay with it. */
+const KEEP_THREADS = { name: "rooms.keep_threads", text: "update dure.places set parent = $1 where adapter = $2 and kind = 'thread' and channel = $3 and parent <> $1" };
 const DIRECT = {
   name: "rooms.direct",
   text: `insert into dure.places (id, adapter, kind, name, tenant, person, agent, channel) values ($1, 'web', 'direct', $2, $3, $4, $5, $1)

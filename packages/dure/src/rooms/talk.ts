@@ -82,20 +82,23 @@ export class Talk {
     this.#setting = setting;
   }
 
-  /** Stores a message from outside and decides for `agents`. The same message again decides for those who had not seen it. */
-  async hear(placeId: string, heard: Heard, agents: readonly string[], options: { only?: "record" } = {}): Promise<{ messageId: string; repeated: boolean }> {
+  /**
+   * Stores a message from outside and decides for `agents`. The same message again decides for those who had not seen it.
+   * `unheeded`: those whom it names, or speaks to alone, and who only record it because of `only`.
+   */
+  async hear(placeId: string, heard: Heard, agents: readonly string[], options: { only?: "record" } = {}): Promise<{ messageId: string; repeated: boolean; unheeded: readonly string[] }> {
     const { database, store } = this.#setting;
     const result = await database.transaction(async (tx) => {
       const place = await store.open(tx, placeId);
       if (!place) throw placeUnknown(placeId);
       const known = await this.#knownMessage(tx, place, heard);
       const fresh = agents.filter((agent) => !known?.roles[agent]);
-      if (known && (fresh.length === 0 || heard.clientId !== undefined)) return { messageId: known.id, repeated: true };
+      if (known && (fresh.length === 0 || heard.clientId !== undefined)) return { messageId: known.id, repeated: true, unheeded: [] };
       if (!known && place.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`, { class: "conflict", hint: "Write somewhere else." });
       const message = known ?? this.#messageOf(heard, place, await this.#authorOf(tx, heard.replyTo));
       const step = known ? unchanged(place) : heard.authorKind === "person" ? personSpoke(place) : agentSpoke(place, this.#setting.limits);
-      await this.#write(tx, place, message, { known: known !== undefined, step, agents: fresh, row: this.#rowOf(message, heard), onlyRecord: options.only === "record" });
-      return { messageId: message.id, repeated: known !== undefined };
+      const unheeded = await this.#write(tx, place, message, { known: known !== undefined, step, agents: fresh, row: this.#rowOf(message, heard), onlyRecord: options.only === "record" });
+      return { messageId: message.id, repeated: known !== undefined, unheeded };
     });
     this.announce();
     return result;
@@ -168,6 +171,7 @@ export class Talk {
   async #knownMessage(tx: Transaction, place: OpenPlace, heard: Heard): Promise<StoredMessage | undefined> {
     if (heard.platformId !== undefined) return this.#setting.store.messageAt(place.adapter, heard.platformId, tx);
     if (heard.clientId === undefined) return undefined;
+    await tx.query(FORGET_CLIENT_ID, [place.id, heard.author, heard.clientId]);
     const [row] = await tx.query<{ message: string }>(CLIENT_MESSAGE, [place.id, heard.author, heard.clientId]);
     return row && this.#setting.store.message(row.message, tx);
   }
@@ -209,13 +213,13 @@ export class Talk {
     };
   }
 
-  /** Decides for `agents` and writes what follows. */
+  /** Decides for `agents` and writes what follows. Returns those whom `onlyRecord` has kept from an answer that they were asked for. */
   async #write(
     tx: Transaction,
     place: OpenPlace,
     message: DecidedMessage,
     given: { known: boolean; step: GuardStep; agents: readonly string[]; row: WrittenMessage["message"]; onlyRecord: boolean },
-  ): Promise<void> {
+  ): Promise<readonly string[]> {
     const { store, limits } = this.#setting;
     const { step } = given;
     const decisions = this.#decide(place, message, step, given.agents);
@@ -223,8 +227,10 @@ export class Talk {
     const observers: string[] = [];
     const handlings: NewHandling[] = [];
     const joins: string[] = [];
+    const unheeded: string[] = [];
     for (const [agent, decision] of decisions) {
       if (decision.role === "IGNORED") continue;
+      if (given.onlyRecord && (decision.because === "mentioned" || decision.because === "direct-message")) unheeded.push(agent);
       const decided: RoleDecision = given.onlyRecord ? { role: "OBSERVER", because: "missed" } : decision;
       roles[agent] = { role: decided.role, because: decided.because, at: Math.round(place.now), ...(decided.rank && { rank: decided.rank }) };
       if (decided.joins) joins.push(agent);
@@ -258,6 +264,7 @@ export class Talk {
     });
     for (const [agent, { role, rank, because }] of decisions) this.#setting.logger.debug({ message: message.id, agent, role, rank, because }, `${agent} is ${role} of ${message.id}: ${because}`);
     if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
+    return unheeded;
   }
 
   #decide(place: OpenPlace, message: DecidedMessage, step: GuardStep, agents: readonly string[]): ReadonlyMap<string, RoleDecision> {
@@ -378,5 +385,11 @@ const ASKS = { name: "room.asks", text: "select from dure.requests where message
 
 const CLIENT_MESSAGE = {
   name: "room.client_message",
-  text: "select message from dure.room_client_ids where place = $1 and person = $2 and client_id = $3 and at > clock_timestamp() - interval '24 hours'",
+  text: "select message from dure.room_client_ids where place = $1 and person = $2 and client_id = $3",
+};
+
+/** One that holds no longer and was not swept yet would be in the way of its next use. Source: docs/spec/collaboration §9. */
+const FORGET_CLIENT_ID = {
+  name: "room.forget_client_id",
+  text: "delete from dure.room_client_ids where place = $1 and person = $2 and client_id = $3 and at <= clock_timestamp() - interval '24 hours'",
 };

@@ -4,7 +4,7 @@ import { tool, type AnyTool } from "../engine/tool.ts";
 import type { Collaboration, CollaborateCaller } from "./collaborate.ts";
 import { placeOfSession } from "./place.ts";
 
-/** What room tools need; handed in when the team is wired. */
+/** What room tools need. A turn that goes on after a crash may call one before the rooms are open; it waits for them. */
 export interface RoomToolsParts {
   readonly database: Database;
   readonly collaboration: Pick<Collaboration, "collaborate">;
@@ -21,7 +21,7 @@ const COLLABORATE = z.object({
 });
 
 /** `collaborate`, for every session of an agent: rooms, HTTP, CLI, jobs. */
-export function collaborateTool(agent: string, parts: () => RoomToolsParts): AnyTool {
+export function collaborateTool(agent: string, parts: () => Promise<RoomToolsParts>): AnyTool {
   return tool({
     description:
       "Hands work to another agent of the team, in a thread that everybody can see. Returns at once; the answer comes in that thread. Use it for work that people should be able to follow. Tell your person that you handed it over, then go on.",
@@ -29,13 +29,13 @@ export function collaborateTool(agent: string, parts: () => RoomToolsParts): Any
     effect: "idempotent",
     execute: async (input, { key, session, turn }, { signal }) => {
       const caller: CollaborateCaller = { agent, session, turn, callKey: key };
-      return parts().collaboration.collaborate(caller, input, { signal });
+      return (await parts()).collaboration.collaborate(caller, input, { signal });
     },
   });
 }
 
 /** What an agent can do with its own part in a room; offered in rooms alone. */
-export function presenceTools(parts: () => RoomToolsParts): Readonly<Record<string, AnyTool>> {
+export function presenceTools(parts: () => Promise<RoomToolsParts>): Readonly<Record<string, AnyTool>> {
   const offered = ({ session }: { session: string }): boolean => placeOfSession(session) !== undefined;
   const wish = (value: "silent" | "end" | "leave", description: string, note: string): AnyTool =>
     tool({
@@ -44,7 +44,7 @@ export function presenceTools(parts: () => RoomToolsParts): Readonly<Record<stri
       effect: "idempotent",
       offered,
       execute: async (_input, { turn }) => {
-        await parts().database.query(WISH, [turn, value]);
+        await (await parts()).database.query(WISH, [turn, value]);
         return { ok: true, note };
       },
     });

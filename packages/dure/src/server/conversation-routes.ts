@@ -233,7 +233,7 @@ async function streamTurn(
 }
 
 /** Aborts when the connection is gone before the answer left. */
-function closedSignal(response: ServerResponse): AbortSignal {
+export function closedSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   response.once("close", () => {
     if (!response.writableFinished) controller.abort();

@@ -216,7 +216,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 };
 
 /** Nobody can post as an agent. */
-function checkName(name: string, agents: readonly { id: string; displayName: string }[]): string {
+export function checkName(name: string, agents: readonly { id: string; displayName: string }[]): string {
   const plain = name.normalize("NFC").trim();
   const agent = agents.find(({ id, displayName }) => [id, displayName].some((taken) => taken.toLowerCase() === plain.toLowerCase()));
   if (agent) throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, { class: "input", hint: "Choose another name." });

@@ -7,6 +7,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { jsonSchemaTransformObject, validatorCompiler } from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
 import type { Inbox } from "../escalations/inbox.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
@@ -19,6 +20,7 @@ import { dashboardRoutes } from "./dashboard.ts";
 import { escalationRoutes } from "./escalation-routes.ts";
 import type { EventSource } from "./event-source.ts";
 import { guardRequests, type RequestLimits } from "./guard.ts";
+import { jobRoutes } from "./job-routes.ts";
 import { describeRoute } from "./openapi.ts";
 import { platformRoutes } from "./platform-routes.ts";
 import { roomRoutes } from "./room-routes.ts";
@@ -34,6 +36,8 @@ export interface ServerOptions {
   readonly inbox?: Pick<Inbox, "list" | "answer"> | undefined;
   /** Absent: the team has no agents, and the routes are not there. */
   readonly rooms?: Rooms | undefined;
+  /** Absent: no agents that could ask each other, and the routes are not there. */
+  readonly jobs?: Jobs | undefined;
   /** Answers within a second or two, also while the database is away; `/readyz` is 503 unless `ready`. */
   readonly health: () => Promise<Health>;
   /** Prometheus text, version 0.0.4. */
@@ -126,6 +130,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     void app.register(conversationRoutes, parts);
     void app.register(escalationRoutes, parts);
     void app.register(roomRoutes, parts);
+    void app.register(jobRoutes, parts);
     void app.register(platformRoutes, parts);
     void app.register(dashboardRoutes, parts);
   });

@@ -7,8 +7,10 @@ import { chatAgent } from "../engine/agent.ts";
 import { defineService, flow, type Service } from "../engine/service.ts";
 import { NotSentError, tool, type AnyTool } from "../engine/tool.ts";
 import { DureError } from "../kernel/errors.ts";
+
 import { isObject } from "../kernel/json.ts";
 import { closest } from "../models/spelling.ts";
+import { agentGuide } from "../rooms/guide.ts";
 import type { LoadedTeam } from "./config.ts";
 
 /** Characters of one persona file. Source: our choice; a persona is read with every call. */
@@ -16,6 +18,9 @@ const PERSONA_MOST = 20_000;
 
 /** Files of an agent's folder that become its prompt, in this order. Source: docs/spec/platform §2. */
 const PERSONA_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
+
+/** Of the team's folder: read by every agent, before its own. */
+const TEAM_FILES = ["AGENTS.md"] as const;
 
 const AGENT_KEYS = ["displayName", "card"] as const;
 
@@ -28,16 +33,17 @@ export type ToolsOfAgent = (agent: string) => Readonly<Record<string, AnyTool>>;
  */
 export async function agentServices(team: LoadedTeam, toolsOf: ToolsOfAgent = () => ({})): Promise<readonly Service[]> {
   const agents = Object.entries(team.config.agents ?? {}).filter(([, agent]) => agent.service === undefined);
-  return Promise.all(agents.map(([id, agent]) => agentService(path.join(team.folder, "agents", id), id, agent, toolsOf(id))));
+  return Promise.all(agents.map(([id, agent]) => agentService(team.folder, id, agent, toolsOf(id))));
 }
 
-async function agentService(folder: string, id: string, agent: { displayName?: string | undefined; card?: object | undefined }, tools: Readonly<Record<string, AnyTool>>): Promise<Service> {
+async function agentService(teamFolder: string, id: string, agent: { displayName?: string | undefined; card?: object | undefined }, tools: Readonly<Record<string, AnyTool>>): Promise<Service> {
+  const folder = path.join(teamFolder, "agents", id);
   const own = await readAgentFile(folder);
-  const persona = await readPersona(folder);
+  const persona = [...(await readPersona(teamFolder, TEAM_FILES)), ...(await readPersona(folder, PERSONA_FILES))];
   const title = agent.displayName ?? own.displayName ?? id;
   const helper = chatAgent({
     name: id,
-    prompt: [`You are ${title}.`, ...persona].join("\n\n"),
+    prompt: [`You are ${title}.`, ...persona, agentGuide(tools)].filter(Boolean).join("\n\n"),
     card: { ...own.card, ...agent.card },
     tools: { remember: memoryTool(folder), ...tools },
   });
@@ -66,9 +72,9 @@ async function readAgentFile(folder: string): Promise<{ displayName?: string; ca
   return given;
 }
 
-async function readPersona(folder: string): Promise<readonly string[]> {
+async function readPersona(folder: string, names: readonly string[]): Promise<readonly string[]> {
   const texts: string[] = [];
-  for (const name of PERSONA_FILES) {
+  for (const name of names) {
     const file = path.join(folder, name);
     if (!existsSync(file)) continue;
     const text = (await readFile(file, "utf8")).trim();

@@ -71,11 +71,11 @@ describe("dure.yaml", () => {
   });
 
   test("reports all problems together, in the order of their lines", async () => {
-    await write("dure.yaml", `locale: kr\nserver:\n  port: -1\n  hots: x\njobs: {}\n${SERVICES}`);
+    await write("dure.yaml", `locale: kr\nserver:\n  port: -1\n  hots: x\nplans: {}\n${SERVICES}`);
 
     const { problems } = await failure(loadTeam(folder));
 
-    expect(problems.map(({ line, key }) => [line, key])).toEqual([[1, "locale"], [3, "server.port"], [4, "server.hots"], [5, "jobs"]]);
+    expect(problems.map(({ line, key }) => [line, key])).toEqual([[1, "locale"], [3, "server.port"], [4, "server.hots"], [5, "plans"]]);
   });
 
   test("with broken syntax names the line", async () => {

@@ -49,6 +49,9 @@ const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
 });
 const budgetObject = z.strictObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() });
 
+/** Stands in addresses and ids of sessions; names in any script are `displayName` and `name`. */
+const key = z.string({ error: "must be 1 to 64 Latin letters, digits, _ or -" }).regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "must be 1 to 64 Latin letters, digits, _ or -; a name in any script is its displayName" });
+
 const adapter = z.union([z.enum(["web", "discord"], { error: "must be web or discord" }), z.strictObject({ kind: z.enum(["web", "discord"]) }).transform(({ kind }) => kind)], { error: "must be web or discord" });
 const snowflake = z.string({ error: "must be a channel's id in quotes, 17 to 20 digits" }).regex(/^\d{5,20}$/, { error: "must be a channel's id in quotes, 17 to 20 digits" });
 
@@ -70,7 +73,7 @@ export const teamSchema = settings({
   model: llm.optional(),
   agents: z
     .record(
-      id,
+      key,
       settings({
         displayName: name.optional(),
         /** The one that answers where nobody else does. */
@@ -79,7 +82,7 @@ export const teamSchema = settings({
         service: z.string({ error: "must be the name of a service" }).optional(),
         card: card.optional(),
         /** Key of the channel where its collaborations begin when the session has none. */
-        channel: id.optional(),
+        channel: key.optional(),
         /** Account ids by adapter; default: the agent's id. */
         accounts: z.record(z.string(), text.max(100, { error: "must be an account id of at most 100 characters" })).optional(),
       }),
@@ -91,7 +94,7 @@ export const teamSchema = settings({
     /** The allowlist, by key. */
     channels: z
       .record(
-        id,
+        key,
         settings({
           name: name.optional(),
           defaultAgent: id.optional(),
@@ -108,6 +111,20 @@ export const teamSchema = settings({
     defaultChannel: id.optional(),
     /** Whether bots that are no agents of this team are heard. Default no. */
     allowBots: yesOrNo.optional(),
+    /** Where it is told what agents say to each other in the background: a channel's key, an address, a file of NDJSON. */
+    sink: settings({ channel: id.optional(), webhook: z.url({ error: "must be an address" }).optional(), file: text.optional() }).optional(),
+  }).optional(),
+  /** Background work between agents. */
+  jobs: settings({
+    /** Who may ask whom: `ruda -> eden`, `* -> reviewer-*`. Default: everybody everybody. */
+    allow: z.array(text.regex(/^\s*\S+\s*->\s*\S+\s*$/, { error: 'must say who may ask whom, such as "ruda -> eden"' }), { error: "must be a list such as [\"ruda -> eden\"]" }).optional(),
+    /** Exchanges that one agent answers at once. Default 3. */
+    permits: wholeNumber(1, 100).optional(),
+    /** Turns of a collaboration. Default 10. */
+    maxTurns: wholeNumber(1, 50).optional(),
+    keep: duration("1h", "365d").optional(),
+    /** What all jobs of one root may use together. */
+    treeTokens: wholeNumber(1, 1_000_000_000).optional(),
   }).optional(),
   /** By name. The first one is the default. */
   services: z.record(z.string(), service, { error: "must be services by name" }).refine((services) => Object.keys(services).length > 0, { error: "must be at least one service by its name" }),
@@ -172,7 +189,7 @@ export interface LoadedTeam {
 export const CONFIG_FILES = ["dure.config.ts", "dure.config.mts", "dure.config.js", "dure.config.mjs", "dure.yaml", "dure.yml"] as const;
 
 /** What other versions have. Accepting these keys silently would promise what nobody does. */
-const NOT_YET: readonly string[] = ["jobs", "plans"];
+const NOT_YET: readonly string[] = ["plans"];
 
 /** Reads the team of a folder. Throws `CONFIG_MISSING` or `CONFIG_INVALID` with every problem that was found. */
 export async function loadTeam(folder: string): Promise<LoadedTeam> {
@@ -309,6 +326,7 @@ function roomProblems(config: TeamConfig, document: SettingsDocument): Problem[]
     }
   }
   for (const [agent, { channel }] of Object.entries(config.agents ?? {})) check(["agents", agent, "channel"], channel, channels, "channel");
+  check(["rooms", "sink", "channel"], config.rooms?.sink?.channel, channels, "channel");
   check(["rooms", "defaultChannel"], config.rooms?.defaultChannel, channels, "channel");
   return problems;
 }

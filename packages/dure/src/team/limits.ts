@@ -3,6 +3,7 @@ import { MEMORY_DEFAULTS } from "../engine/memory.ts";
 import type { BusyPolicy } from "../engine/service.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
+import { ROOM_LIMITS } from "../rooms/limits.ts";
 import { modelName, parseModelName, type BudgetLimit, type Llm } from "../models/card.ts";
 import type { PriceTable } from "../models/prices.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
@@ -34,6 +35,13 @@ export const SETTINGS = {
   logLevel: value<string>({ variable: "logLevel", fallback: "info", source: "our choice" }),
   databaseConnections: value<number>({ path: ["database", "connections"], fallback: 16, source: "durable/database.ts" }),
   busy: value<BusyPolicy>({ path: ["sessions", "busy"], fallback: "queue", source: "docs/spec/conversation §3" }),
+  pairCalls: value<number>({ path: ["limits", "pair", "calls"], fallback: ROOM_LIMITS.pairCalls, source: "docs/spec/collaboration §5", unit: "calls" }),
+  pairPerMs: value<number>({ path: ["limits", "pair", "per"], fallback: ROOM_LIMITS.pairPerMs, source: "docs/spec/collaboration §5", unit: "ms" }),
+  threadMessages: value<number>({ path: ["limits", "thread", "messages"], fallback: ROOM_LIMITS.threadMessages, source: "docs/spec/collaboration §5", unit: "messages" }),
+  threadPerMs: value<number>({ path: ["limits", "thread", "per"], fallback: ROOM_LIMITS.threadPerMs, source: "docs/spec/collaboration §5", unit: "ms" }),
+  suspendMs: value<number>({ path: ["limits", "thread", "suspend"], fallback: ROOM_LIMITS.suspendMs, source: "docs/spec/collaboration §5", unit: "ms" }),
+  exchangeMessages: value<number>({ path: ["limits", "exchange"], fallback: ROOM_LIMITS.exchangeMessages, source: "docs/spec/collaboration §5", unit: "messages" }),
+  chainDepth: value<number>({ path: ["limits", "chainDepth"], fallback: ROOM_LIMITS.chainDepth, source: "docs/spec/collaboration §5", unit: "agents" }),
   sessionQueue: value<number>({ path: ["limits", "sessionQueue"], fallback: 20, source: "docs/spec/conversation §3", unit: "messages" }),
   messageBytes: value<number>({ path: ["limits", "messageBytes"], fallback: 65_536, source: "docs/spec/conversation §6", unit: "bytes" }),
   maxFillTurns: value<number>({ path: ["limits", "maxFillTurns"], variable: "maxFillTurns", fallback: 5, source: "docs/spec/conversation §8", unit: "turns" }),

@@ -1,20 +1,26 @@
+import path from "node:path";
 import type { Database } from "../durable/database.ts";
+import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Outbox } from "../durable/outbox.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Conversations } from "../engine/api.ts";
 import type { Inbox } from "../escalations/inbox.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { ChannelAdapter } from "../rooms/channel-adapter.ts";
+import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
 import { Rooms } from "../rooms/rooms.ts";
+import type { SinkTargets } from "../rooms/sink.ts";
+import { threadTopic } from "../rooms/text.ts";
 import { WebAdapter } from "../rooms/web-adapter.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
+import type { Settings } from "./limits.ts";
 
 /** Marks of `defineTeam`: `rooms: { adapters: [web(), discord()] }`. Files write `adapters: [web, discord]`. */
 export function web(): { kind: "web" } {
@@ -26,7 +32,7 @@ export function discord(): { kind: "discord" } {
   return { kind: "discord" };
 }
 
-/** The rooms of a team, or undefined: a team without agents and without `rooms` has none. */
+/** The rooms of a team, with what they report of background work. */
 export async function openRooms(
   team: LoadedTeam,
   environment: Environment,
@@ -38,29 +44,66 @@ export async function openRooms(
     leases: Leases;
     conversations: Conversations;
     inbox: Inbox;
-    locale: "ko" | "en";
+    settings: Settings;
+    directory: Directory;
+    events: EventLog;
+    jobs: Pick<Jobs, "get">;
     clock: Clock;
     logger: Logger;
   },
-): Promise<Rooms | undefined> {
+): Promise<Rooms> {
   const { config } = team;
-  if (Object.keys(config.agents ?? {}).length === 0) {
-    if (config.rooms) throw new DureError("ROOMS_WITHOUT_AGENTS", "The team has rooms and no agents.", { class: "input", hint: "Add agents: { … }, or remove rooms." });
-    return undefined;
-  }
   const adapters = await Promise.all(adapterNames(config).map((name) => openAdapter(name, config, environment, parts.database)));
+  const { settings, jobs, ...durable } = parts;
   return new Rooms({
-    ...parts,
-    directory: directoryOf(config, environment),
+    ...durable,
     adapters,
-    limits: roomLimits(config),
+    limits: roomLimits(settings),
+    locale: settings.locale,
     allowBots: config.rooms?.allowBots ?? false,
     defaultChannel: config.rooms?.defaultChannel ?? Object.keys(channelsOf(config))[0]!,
+    sink: sinkOf(team, parts.directory),
+    conversationOf: (job) => conversationOf(job, jobs, parts.directory),
   });
 }
 
+/** One fact about an account, for the doctor. */
+export interface AccountFinding extends ChannelFinding {
+  readonly agent: string;
+  readonly adapter: string;
+}
+
+/** Whether every agent has an account wherever the team is, and what the platform says of each: token, intents, permissions per channel. */
+export async function checkAccounts(team: LoadedTeam, environment: Environment, options: { clock: Clock; logger: Logger; signal: AbortSignal }): Promise<readonly AccountFinding[]> {
+  const directory = directoryOf(team.config, environment);
+  const findings: AccountFinding[] = [];
+  for (const name of directory ? adapterNames(team.config) : []) {
+    for (const agent of directory!.agents) {
+      if (!agent.accounts[name]) findings.push({ agent: agent.id, adapter: name, ok: false, what: `${agent.displayName} has no account on ${name}`, hint: accountHint(name, agent.id) });
+    }
+    if (name !== "discord") continue;
+    const adapter = await discordAdapter(team.config, environment);
+    await adapter.start({ clock: options.clock, logger: options.logger } as ChannelPort);
+    try {
+      for (const account of directory!.accountsOf(name)) {
+        for (const finding of (await adapter.check?.(account, { signal: options.signal })) ?? []) findings.push({ ...finding, agent: account.agent, adapter: name });
+      }
+    } finally {
+      await adapter.stop();
+    }
+  }
+  return findings;
+}
+
+function accountHint(adapter: string, agent: string): string {
+  return adapter === "discord" ? `Set DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")} to the token of its bot.` : `Set agents.${agent}.accounts.${adapter}.`;
+}
+
 async function openAdapter(name: "web" | "discord", config: TeamConfig, environment: Environment, database: Database): Promise<ChannelAdapter> {
-  if (name === "web") return new WebAdapter({ database });
+  return name === "web" ? new WebAdapter({ database }) : discordAdapter(config, environment);
+}
+
+async function discordAdapter(config: TeamConfig, environment: Environment): Promise<ChannelAdapter> {
   const { DiscordAdapter } = await loadDiscord();
   const channels = Object.values(channelsOf(config)).flatMap((channel) => channel.discord ?? []);
   return new DiscordAdapter({
@@ -98,7 +141,12 @@ function tokenOf(agent: string, environment: Pick<Environment, "discordTokens">)
   return environment.discordTokens[agent.toLowerCase().replaceAll("-", "_")];
 }
 
-export function directoryOf(config: TeamConfig, environment: Pick<Environment, "discordTokens">): Directory {
+/** Who is who; undefined for a team without agents. Throws `ROOMS_WITHOUT_AGENTS`. */
+export function directoryOf(config: TeamConfig, environment: Pick<Environment, "discordTokens">): Directory | undefined {
+  if (Object.keys(config.agents ?? {}).length === 0) {
+    if (config.rooms) throw new DureError("ROOMS_WITHOUT_AGENTS", "The team has rooms and no agents.", { class: "input", hint: "Add agents: { … }, or remove rooms." });
+    return undefined;
+  }
   const adapters = adapterNames(config);
   const agents = Object.entries(config.agents ?? {}).map(([id, agent]): RoomAgent => ({
     id,
@@ -124,16 +172,19 @@ export function directoryOf(config: TeamConfig, environment: Pick<Environment, "
   return new Directory({ agents, channels });
 }
 
-function roomLimits(config: TeamConfig): RoomLimits {
-  const { pair, thread, exchange, chainDepth } = config.limits ?? {};
-  return {
-    ...ROOM_LIMITS,
-    ...(pair?.calls !== undefined && { pairCalls: pair.calls }),
-    ...(pair?.per !== undefined && { pairPerMs: pair.per }),
-    ...(thread?.messages !== undefined && { threadMessages: thread.messages }),
-    ...(thread?.per !== undefined && { threadPerMs: thread.per }),
-    ...(thread?.suspend !== undefined && { suspendMs: thread.suspend }),
-    ...(exchange !== undefined && { exchangeMessages: exchange }),
-    ...(chainDepth !== undefined && { chainDepth }),
-  };
+/** Where background work is reported; undefined: nowhere. */
+function sinkOf({ config, folder }: LoadedTeam, directory: Directory): SinkTargets | undefined {
+  const { channel, webhook, file } = config.rooms?.sink ?? {};
+  const place = directory.channels.find(({ key }) => key === channel);
+  if (!place && webhook === undefined && file === undefined) return undefined;
+  return { ...(place && { channel: place }), ...(webhook !== undefined && { webhook }), ...(file !== undefined && { file: path.resolve(folder, file) }) };
+}
+
+async function conversationOf(jobId: string, jobs: Pick<Jobs, "get">, directory: Directory): Promise<{ id: string; subject: string } | undefined> {
+  const job = await jobs.get(jobId).catch(() => undefined); // removed meanwhile, or another tenant's: nothing to report
+  return job && { id: job.conversationId, subject: `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ${threadTopic(job.topic ?? undefined, job.message)}` };
+}
+
+function roomLimits({ pairCalls, pairPerMs, threadMessages, threadPerMs, suspendMs, exchangeMessages, chainDepth }: Settings): RoomLimits {
+  return { ...ROOM_LIMITS, pairCalls, pairPerMs, threadMessages, threadPerMs, suspendMs, exchangeMessages, chainDepth };
 }

@@ -22,17 +22,20 @@ import type { MemoryOptions } from "../engine/memory.ts";
 import { BudgetKeeper, type BudgetLimits } from "../engine/budgets.ts";
 import { Engine } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/hooks.ts";
-import type { AnyTool } from "../engine/tool.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
 import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
-import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/tools.ts";
+import { ANNOUNCE_TOPIC } from "../jobs/announcement.ts";
+import { Jobs } from "../jobs/jobs.ts";
+import type { JobLimits } from "../jobs/limits.ts";
 import type { Rooms } from "../rooms/rooms.ts";
+import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
 import { agentServices } from "./agents.ts";
-import type { LoadedTeam } from "./config.ts";
+import { announcementHandler } from "./announcements.ts";
+import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { everyModelOf, modelOf, pricesOf, settingsOf, type Settings } from "./limits.ts";
-import { openRooms } from "./rooms.ts";
+import { directoryOf, openRooms } from "./rooms.ts";
 import { DURE_VERSION } from "./version.ts";
 
 /** A team that runs in this process. */
@@ -43,6 +46,7 @@ export interface RunningTeam {
   readonly inbox: Inbox;
   /** Absent: the team has no agents. */
   readonly rooms: Rooms | undefined;
+  readonly jobs: Jobs | undefined;
   /** Answers without a socket, like `fetch`; a stream is answered when it has ended. */
   request(path: string, init?: { method?: string; headers?: Record<string, string>; body?: string }): Promise<Response>;
   /** Resolves when another process has taken over: nothing is written any more, the server should leave with exit code 75. */
@@ -105,8 +109,9 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     processId,
     lease: lease.signal,
   });
-  let roomParts: RoomToolsParts | undefined;
-  const services = [...Object.values(team.services), ...(await agentServices(team, (agent) => roomTools(agent, () => roomParts)))].map((service) => withSettings(service, settings, environment));
+  const tools = Promise.withResolvers<AgentToolsParts>();
+  tools.promise.catch(() => {});
+  const services = [...Object.values(team.services), ...(await agentServices(team, (agent) => agentTools(agent, () => tools.promise)))].map((service) => withSettings(service, settings, environment));
   const engine = new Engine({
     services,
     database,
@@ -127,6 +132,10 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   outbox.handle("hook", new HookDelivery({ services, logger, lease: lease.signal }).handler);
   await events.start();
   defer("the event log", () => events.stop());
+  const directory = directoryOf(team.config, environment);
+  const jobs = directory && new Jobs({ ...shared, events, conversations: engine, agents: { find: (id) => directory.find(id), all: () => directory.agents }, limits: jobLimits(team.config), allow: team.config.jobs?.allow });
+  // Before the turns: those of jobs wait for the permit of their job.
+  if (jobs) takeover.onDead("jobs", (dead) => jobs.recoverDead(dead));
   takeover.onDead("turns", async (dead) => {
     await engine.store.release(dead.id);
     await engine.pickUp();
@@ -140,10 +149,13 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   defer("the engine", () => engine.stop());
   await takeover.start();
   defer("takeover", () => takeover.stop());
-  const rooms = await openRooms(team, environment, { ...shared, outbox, leases, conversations: engine, inbox, locale: settings.locale });
-  if (rooms) {
-    roomParts = { database, collaboration: rooms.collaboration };
-    for (const rule of rooms.retentionRules()) retention.add(rule);
+  const rooms = directory && jobs && (await openRooms(team, environment, { ...shared, outbox, leases, conversations: engine, inbox, settings, directory, events, jobs }));
+  if (directory && rooms) {
+    tools.resolve({ rooms: { database, collaboration: rooms.collaboration }, jobs });
+    for (const rule of [...rooms.retentionRules(), jobs.retentionRule()]) retention.add(rule);
+    outbox.handle(ANNOUNCE_TOPIC, announcementHandler({ conversations: engine, directory, locale: settings.locale }));
+    jobs.start();
+    defer("jobs", () => jobs.stop());
     await rooms.start();
     defer("rooms", () => rooms.stop());
   }
@@ -160,6 +172,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     events,
     inbox,
     rooms,
+    jobs,
     health: async () => {
       const isReachable = await database.health();
       const isHeld = lease.state === "held";
@@ -192,6 +205,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     engine,
     inbox,
     rooms,
+    jobs,
     request: async (target, { method = "GET", headers = {}, body } = {}) => {
       const answer = await app.inject({ method: method as "GET", url: target, headers: { host: "localhost", ...headers }, ...(body !== undefined && { payload: body }) });
       const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
@@ -202,14 +216,9 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   };
 }
 
-/** Tools are values that services hold from the start; what they do is known when rooms are open. */
-function roomTools(agent: string, parts: () => RoomToolsParts | undefined): Readonly<Record<string, AnyTool>> {
-  const open = (): RoomToolsParts => {
-    const found = parts();
-    if (!found) throw new DureError("ROOMS_NOT_OPEN", "The rooms of the team are not open yet.", { class: "unavailable" });
-    return found;
-  };
-  return { collaborate: collaborateTool(agent, open), ...presenceTools(open) };
+function jobLimits({ jobs }: TeamConfig): Partial<JobLimits> {
+  const { permits, maxTurns, keep, treeTokens } = jobs ?? {};
+  return { ...(permits !== undefined && { permits }), ...(maxTurns !== undefined && { collaborationTurns: maxTurns }), ...(keep !== undefined && { keepMs: keep }), ...(treeTokens !== undefined && { treeTokens }) };
 }
 
 /** Longest wait for the recovery of dead processes before the server is loaded, milliseconds. The rest goes on beside it. Source: our choice. */

@@ -7,5 +7,10 @@ export default defineTeam({
   timeZone: "UTC",
   // Without a model everything runs offline: the agent echoes. With a key in .env:
   // model: "anthropic:claude-haiku-4-5",
+  // They talk in the room `general`; who they are stands in agents/<id>/SOUL.md, how they work together in AGENTS.md.
+  agents: {
+    mina: { displayName: "Mina", leads: true },
+    theo: { displayName: "Theo" },
+  },
   services: { minimal },
 });

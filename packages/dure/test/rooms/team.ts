@@ -86,7 +86,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   const outbox = new Outbox({ database, lease, logger, notifications, clock });
   const takeover = new Takeover({ database, lease, logger, clock, notifications });
 
-  const opened: { parts?: RoomToolsParts } = {};
+  const opened = Promise.withResolvers<RoomToolsParts>();
   const counts = new Map<string, number>();
   const names = Object.keys(NAMES) as Name[];
   const models = names.map((name) =>
@@ -100,7 +100,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     }),
   );
   const services = names.map((name): Service => {
-    const agent = chatAgent({ name, prompt: `You are ${NAMES[name]}.`, card: { llm: `offline:${name}` }, tools: { collaborate: collaborateTool(name, () => opened.parts!), ...presenceTools(() => opened.parts!), ...options.tools } });
+    const agent = chatAgent({ name, prompt: `You are ${NAMES[name]}.`, card: { llm: `offline:${name}` }, tools: { collaborate: collaborateTool(name, () => opened.promise), ...presenceTools(() => opened.promise), ...options.tools } });
     return defineService({ name, agents: { [name]: agent }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(name, "답변")).text })) } });
   });
   const engine = new Engine({
@@ -142,7 +142,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
     ...(options.allowBots !== undefined && { allowBots: options.allowBots }),
   });
-  opened.parts = { database, collaboration: rooms.collaboration };
+  opened.resolve({ database, collaboration: rooms.collaboration });
   await rooms.start();
   stack.defer(() => rooms.stop());
   outbox.start();

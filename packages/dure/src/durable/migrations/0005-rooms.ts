@@ -217,6 +217,19 @@ create table dure.web_posts (
 );
 create index web_posts_age on dure.web_posts (at);
 
+-- Up to where a follower of the event log has come; moved in the transaction of what it did with the event.
+create table dure.cursors (
+  name text primary key,
+  position text not null,
+  at timestamptz not null default clock_timestamp()
+);
+
+-- The thread in which the sink reports a background conversation.
+create table dure.sink_threads (
+  conversation text primary key,
+  place text not null references dure.places (id) on delete cascade
+);
+
 -- Up to where a person has read a place.
 create table dure.person_reads (
   tenant text not null,

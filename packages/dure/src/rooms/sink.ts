@@ -1,0 +1,189 @@
+import { appendFile, mkdir } from "node:fs/promises";
+import path from "node:path";
+import type { EventLog } from "../durable/event-log.ts";
+import type { Leases } from "../durable/leases.ts";
+import { enqueue, type NewEntry, type OutsideHandler } from "../durable/outbox.ts";
+import type { Transaction } from "../durable/database.ts";
+import { codeOf, messageOf } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { PlatformEvent } from "../kernel/platform-events.ts";
+import { channelPlaceId, type RoomChannel } from "./directory.ts";
+import { orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
+import { cutText } from "./text.ts";
+
+/** Where it is told what agents say to each other in the background. Any of the three, or several. */
+export interface SinkTargets {
+  /** One thread per conversation in this channel. */
+  readonly channel?: RoomChannel;
+  /** POST of `{"items": [SinkLine, …]}`, at most 50 at once; the key of the batch is in `Idempotency-Key`. */
+  readonly webhook?: string;
+  /** NDJSON, one `SinkLine` per line. At least once: after a crash between writing and recording a line may stand twice, with the same `id`. */
+  readonly file?: string;
+}
+
+/** What an agent has said in a background exchange. */
+export interface SinkLine {
+  /** The same for every delivery. */
+  readonly id: string;
+  readonly conversation: string;
+  readonly subject: string;
+  readonly agent: string;
+  readonly name: string;
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Whose exchange an event belongs to; handed in, for rooms know nothing of the rows of jobs. */
+export type ConversationOf = (job: string) => Promise<{ readonly id: string; readonly subject: string } | undefined>;
+
+const SINK_TOPIC = "room.sink";
+const BATCH_MOST = 50;
+/** How often the log is read when nothing has happened, milliseconds. */
+const LOOK_EVERY_MS = 500;
+/** Between two tries to hold the sink's lease or to go on after a failure, milliseconds. */
+const AGAIN_MS = 1_000;
+/** Milliseconds for one answer of a webhook. Source: docs/spec/collaboration §6 E5. */
+const WEBHOOK_TIMEOUT_MS = 10_000;
+
+/**
+ * Reports background exchanges: follows the event log from where it stopped, one process at a time, and writes each line
+ * together with the new position. Its threads and messages carry a mark, so that no agent ever hears them.
+ */
+export class ConversationSink {
+  readonly #setting: RoomsSetting;
+  readonly #talk: Talk;
+  readonly #targets: SinkTargets;
+  readonly #events: Pick<EventLog, "read" | "now">;
+  readonly #leases: Leases;
+  readonly #conversationOf: ConversationOf;
+  readonly #over = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(setting: RoomsSetting, parts: { talk: Talk; targets: SinkTargets; events: Pick<EventLog, "read" | "now">; leases: Leases; conversationOf: ConversationOf }) {
+    this.#setting = setting;
+    this.#talk = parts.talk;
+    this.#targets = parts.targets;
+    this.#events = parts.events;
+    this.#leases = parts.leases;
+    this.#conversationOf = parts.conversationOf;
+  }
+
+  start(): void {
+    this.#setting.outbox.handle(SINK_TOPIC, this.#handler());
+    this.#running ??= this.#follow();
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort(new DOMException("The sink was stopped.", "AbortError"));
+    await this.#running;
+  }
+
+  async #follow(): Promise<void> {
+    const { clock, logger } = this.#setting;
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      try {
+        await this.#leases.hold("room.sink", async (_lease, options) => this.#report(options.signal), { signal });
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, `the sink stands still; again in ${AGAIN_MS} ms`);
+      }
+      await clock.sleep(AGAIN_MS, { signal }).catch(() => {});
+    }
+  }
+
+  async #report(signal: AbortSignal): Promise<void> {
+    const { database, logger, clock } = this.#setting;
+    const [known] = await database.query<{ position: string }>(POSITION);
+    let after = known?.position;
+    if (after === undefined) {
+      after = await this.#events.now();
+      await database.query(MOVE, [after]);
+    }
+    while (!signal.aborted) {
+      const page = await this.#events.read(after, { types: ["job.turn"] }, BATCH_MOST);
+      if (page.reset) logger.warn({ oldest: page.reset.oldest }, "the sink was away for longer than events are kept; what was said meanwhile is not reported");
+      if (page.events.length > 0) await this.#write(page.events, page.next);
+      else if (page.atEnd) await clock.sleep(LOOK_EVERY_MS, { signal });
+      after = page.next;
+    }
+  }
+
+  async #write(events: readonly PlatformEvent[], position: string): Promise<void> {
+    const lines: SinkLine[] = [];
+    for (const event of events) lines.push(...(await this.#lineOf(event)));
+    const { channel, webhook, file } = this.#targets;
+    await this.#setting.database.transaction(async (tx) => {
+      const [moved] = await tx.query(MOVE, [position]);
+      if (!moved || lines.length === 0) return;
+      if (channel) for (const line of lines) await this.#post(tx, channel, line);
+      const items = lines.map((line) => ({ ...line }));
+      const entry = (to: "webhook" | "file"): NewEntry => ({ topic: SINK_TOPIC, ordering: to, key: `sink/${to}/${position}`, payload: { to, items } });
+      await enqueue(tx, [...(webhook === undefined ? [] : [entry("webhook")]), ...(file === undefined ? [] : [entry("file")])]);
+    });
+    this.#talk.announce();
+  }
+
+  async #lineOf({ id, job, at, data }: PlatformEvent): Promise<readonly SinkLine[]> {
+    const { speaker, text } = data as { speaker?: unknown; text?: unknown };
+    if (job === undefined || typeof speaker !== "string" || typeof text !== "string" || text === "") return [];
+    const conversation = await this.#conversationOf(job);
+    return conversation ? [{ id, conversation: conversation.id, subject: conversation.subject, agent: speaker, name: this.#setting.directory.nameOf(speaker), text, at }] : [];
+  }
+
+  /** In the conversation's own thread of the report channel; the thread is made with the first line. */
+  async #post(tx: Transaction, channel: RoomChannel, line: SinkLine): Promise<void> {
+    const { store, directory, adapters, locale } = this.#setting;
+    const adapter = adapters.get(channel.adapter);
+    const speaker = directory.account(channel.adapter, line.agent) ? line.agent : directory.lead?.id;
+    const account = speaker === undefined ? undefined : directory.account(channel.adapter, speaker);
+    if (!adapter || !account || speaker === undefined) return;
+    const [known] = await tx.query<{ place: string }>(THREAD_OF, [line.conversation]);
+    let thread = known?.place;
+    if (thread === undefined) {
+      const parent = (await store.place(channelPlaceId(channel), tx))!;
+      thread = newId("thread", line.at);
+      const name = cutText(`${locale === "en" ? "[report]" : "[리포트]"} ${line.subject}`, adapter.limits.threadNameLength);
+      await tx.query(NEW_THREAD, [thread, channel.adapter, parent.id, name, parent.guild, parent.channel, speaker]);
+      await tx.query(KEEP_THREAD, [line.conversation, thread]);
+      await enqueue(tx, [{ topic: topicOf(channel.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, thread), key: `${thread}/made`, payload: { kind: "thread", place: thread } }]);
+    }
+    const place = await store.open(tx, thread);
+    if (!place || place.state === "closed") return;
+    await this.#talk.say(tx, place, { author: speaker, text: line.text, mark: "sink", mentions: [] });
+  }
+
+  #handler(): OutsideHandler {
+    const { webhook, file } = this.#targets;
+    return {
+      policy: { timeoutMs: WEBHOOK_TIMEOUT_MS },
+      send: async (payload, { key, signal }) => {
+        const { to, items } = payload as unknown as { to: "webhook" | "file"; items: readonly SinkLine[] };
+        if (to === "file" && file !== undefined) await append(file, items);
+        if (to === "webhook" && webhook !== undefined) await deliver(webhook, items, key, signal);
+      },
+    };
+  }
+}
+
+async function append(file: string, lines: readonly SinkLine[]): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await appendFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+}
+
+async function deliver(url: string, items: readonly SinkLine[], key: string, signal: AbortSignal): Promise<void> {
+  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", "idempotency-key": key }, body: JSON.stringify({ items }), signal });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`The webhook answered ${response.status}.`);
+}
+
+const POSITION = { name: "sink.position", text: "select position from dure.cursors where name = 'room.sink'" };
+const MOVE = {
+  name: "sink.move",
+  text: "insert into dure.cursors as c (name, position) values ('room.sink', $1) on conflict (name) do update set position = $1, at = clock_timestamp() where c.position <> $1 returning name",
+};
+const THREAD_OF = { name: "sink.thread_of", text: "select place from dure.sink_threads where conversation = $1" };
+const KEEP_THREAD = { name: "sink.keep_thread", text: "insert into dure.sink_threads (conversation, place) values ($1, $2)" };
+const NEW_THREAD = {
+  name: "sink.new_thread",
+  text: "insert into dure.places (id, adapter, kind, parent, name, guild, channel, owner, is_sink) values ($1, $2, 'thread', $3, $4, $5, $6, $7, true)",
+};

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { tool, type AnyTool } from "../engine/tool.ts";
+import { askAgentTool } from "../jobs/ask-agent-tool.ts";
+import { endConversationTool } from "../jobs/exchange-tools.ts";
+import { jobOfSession } from "../jobs/job.ts";
+import type { Jobs } from "../jobs/jobs.ts";
+import { DureError } from "../kernel/errors.ts";
+import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/tools.ts";
+
+/** What the tools of agents work with; open when the team has started. */
+export interface AgentToolsParts {
+  readonly rooms: RoomToolsParts;
+  readonly jobs: Jobs;
+}
+
+/** Tools that every agent of a team gets. They are values that services hold from the start; a call waits for `parts`. */
+export function agentTools(agent: string, parts: () => Promise<AgentToolsParts>): Readonly<Record<string, AnyTool>> {
+  const rooms = async (): Promise<RoomToolsParts> => (await parts()).rooms;
+  const jobs = {
+    ask: async (...given: Parameters<Jobs["ask"]>) => (await parts()).jobs.ask(...given),
+    endExchange: async (...given: Parameters<Jobs["endExchange"]>) => (await parts()).jobs.endExchange(...given),
+  };
+  const presence = presenceTools(rooms);
+  return {
+    collaborate: collaborateTool(agent, rooms),
+    ask_agent: askAgentTool(jobs, { requester: agent }),
+    cancel_job: cancelJobTool(agent, async () => (await parts()).jobs),
+    ...presence,
+    end_conversation: inExchangesOr(endConversationTool(jobs), presence["end_conversation"]!),
+  };
+}
+
+/** One name for one wish: in an exchange it ends that, in a room the agent's part there. */
+function inExchangesOr(inExchange: AnyTool, inRoom: AnyTool): AnyTool {
+  return {
+    ...inRoom,
+    inputSchema: inExchange.inputSchema,
+    offered: (turn) => (inExchange.offered?.(turn) ?? false) || (inRoom.offered?.(turn) ?? false),
+    execute: (input, context, options) => (jobOfSession(context.session) === undefined ? inRoom : inExchange).execute(input, context, options),
+  };
+}
+
+function cancelJobTool(agent: string, jobs: () => Promise<Jobs>): AnyTool {
+  return tool({
+    description: "Cancels background work that you have asked for with ask_agent, by its job id.",
+    inputSchema: z.object({ jobId: z.string().min(1).max(100) }),
+    effect: "idempotent",
+    execute: async ({ jobId }) => {
+      const { requester } = await (await jobs()).get(jobId);
+      if (requester !== agent) throw new DureError("JOB_UNKNOWN", `There is no job ${jobId} of yours.`, { class: "not-found", hint: "Only who asked may cancel here." });
+      const { status } = await (await jobs()).cancel(jobId, { by: agent });
+      return { jobId, status };
+    },
+  });
+}

@@ -1,0 +1,34 @@
+import type { OutsideHandler } from "../durable/outbox.ts";
+import type { Conversations } from "../engine/api.ts";
+import { announcementText, type JobAnnouncement } from "../jobs/announcement.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
+import type { Directory } from "../rooms/directory.ts";
+import { jobOfSession } from "../jobs/job.ts";
+
+/** Milliseconds in which the place of origin is told. Source: docs/spec/jobs §3.6. */
+const TOLD_WITHIN_MS = 120_000;
+
+/**
+ * Tells the place where a job was asked what came of it: a turn of its own in that session, in which the agent that asked
+ * says it in its words, or `ANNOUNCE_SKIP`. The key is that of the outbox entry, so there is one such turn.
+ */
+export function announcementHandler(parts: { conversations: Pick<Conversations, "accept">; directory: Directory; locale: string }): OutsideHandler {
+  return {
+    policy: { attempts: 8, firstRetryMs: 500, timeoutMs: TOLD_WITHIN_MS },
+    send: async (payload, { key }) => {
+      const notice = payload as unknown as JobAnnouncement;
+      const requester = parts.directory.find(notice.requester);
+      // The asking job hears its answer from the tool; an agent that answers through a service of its own has no words for this.
+      if (!requester || requester.service !== requester.id || jobOfSession(notice.session) !== undefined) return;
+      const text = announcementText(notice, { locale: parts.locale, nameOf: (agent) => parts.directory.nameOf(agent) });
+      const background = "<background-work>\nWork that you had asked for in the background has ended; its result follows as quoted data. Tell the people here in your own words, shortly. If nobody needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
+      try {
+        await parts.conversations.accept({ session: notice.session, service: requester.service, message: text, background }, { key, path: "announce", author: "system", caller: { tenant: notice.tenant, name: "jobs" } });
+      } catch (error) {
+        if (error instanceof DureError && error.class === "not-found") return; // the session is gone, and who could be told with it
+        throw error;
+      }
+    },
+    classify: (error) => (codeOf(error) === "SESSION_QUEUE_FULL" ? { class: "rate-limited", afterMs: 2_000, notSent: true } : undefined),
+  };
+}

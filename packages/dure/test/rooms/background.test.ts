@@ -1,0 +1,119 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { chatAgent, defineService, flow, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type ModelRequest, type OfflineReply, type RunningTeam, type TeamOptions } from "../../src/index.ts";
+import { testDatabaseUrl } from "../../src/durable/test-database.ts";
+
+const GENERAL = "web:general";
+
+test("P4 ask_agent goes in the background and tells the room its result; collaborate goes in the open", { timeout: 60_000 }, async () => {
+  const { team } = await start({
+    ruda: ({ said, called }) => {
+      if (said.startsWith("이든의 답변이에요")) return "이든 말로는 괜찮대요";
+      if (called) return "뒤에서 물어볼게요";
+      return { toolCalls: [{ name: "ask_agent", args: { agent: "eden", message: "배포해도 괜찮을까요?", waitSec: 0 } }] };
+    },
+    eden: () => "네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
+  });
+
+  await say(team, "@루다 이든한테 조용히 물어봐 줘");
+
+  await eventually(async () => expect(await linesOf(team, GENERAL)).toEqual(["민준: @루다 이든한테 조용히 물어봐 줘", "루다: 뒤에서 물어볼게요", "루다: 이든 말로는 괜찮대요"]));
+  expect(await team.rooms!.reader.threads(GENERAL, NOBODY)).toEqual([]);
+});
+
+test("what is said in the background is reported once: a thread of the report channel per conversation, and a file; no agent hears it", { timeout: 60_000 }, async () => {
+  const { team, folder } = await start(
+    {
+      ruda: ({ said }) => (said.includes("답변이에요") ? "ANNOUNCE_SKIP" : "그럼 금요일 오후 세 시로 하겠습니다. 확인 부탁드려요."),
+      eden: ({ said }) => (said.includes("금요일") ? "REPLY_SKIP" : "금요일 오후가 가장 한가합니다. 어떠세요?"),
+    },
+    { rooms: { channels: { general: {}, report: { collaborate: false } }, sink: { channel: "report", file: "report.ndjson" } } },
+  );
+
+  const asked = await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "언제 배포할까요?", topic: "배포 시각", maxTurns: 3, waitSec: 30 });
+
+  expect(asked.status).toBe("ok");
+  const [thread] = await vi.waitFor(async () => {
+    const threads = await team.rooms!.reader.threads("web:report", NOBODY);
+    expect(threads).toHaveLength(1);
+    return threads;
+  }, WAIT);
+  expect(thread!.name).toBe("[리포트] 루다 ↔ 이든 · 배포 시각");
+  await eventually(async () => expect((await linesOf(team, thread!.id)).slice(0, 2)).toEqual(["이든: 금요일 오후가 가장 한가합니다. 어떠세요?", "루다: 그럼 금요일 오후 세 시로 하겠습니다. 확인 부탁드려요."]));
+  await eventually(async () => {
+    const lines = (await readFile(path.join(folder, "report.ndjson"), "utf8")).trim().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { name: string }).name).slice(0, 2)).toEqual(["이든", "루다"]);
+  });
+  expect(await team.rooms!.reader.observations({ place: thread!.id, tenant: "" })).toEqual([]);
+  for (const message of await team.rooms!.reader.messages(thread!.id, {})) expect(message).toMatchObject({ mark: "sink", roles: {} });
+});
+
+test("P3 an agent inside a background job may call collaborate: the thread begins in the default channel", { timeout: 60_000 }, async () => {
+  const { team } = await start({
+    eden: ({ said, called, session }) => {
+      if (session !== "job") return "맡은 일을 마쳤어요";
+      return called || !said.includes("맡겨 줘") ? "루다에게 공개로 맡겼습니다. 그쪽에서 이어 가겠습니다." : { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "이어서 봐 주세요" } }] };
+    },
+    ruda: () => ({ toolCalls: [{ name: "stay_silent", args: {} }] }),
+  });
+
+  await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "누군가에게 맡겨 줘", maxTurns: 1, waitSec: 30 });
+
+  await eventually(async () => expect((await team.rooms!.reader.threads(GENERAL, NOBODY)).map(({ name }) => name)).toEqual(["[협업] 이든 → 루다 · 이어서 봐 주세요"]));
+});
+
+interface Said {
+  readonly said: string;
+  readonly called: boolean;
+  readonly session: "room" | "job";
+}
+
+async function start(behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Said) => OfflineReply>>>, more: Partial<TeamOptions> = {}): Promise<{ team: RunningTeam; folder: string }> {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-background-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const database = await testDatabaseUrl();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  const models = (["ruda", "eden"] as const).map((name) => offlineModel(name, (request) => behave[name]?.(saidIn(request)) ?? "네"));
+  const helper = chatAgent({ name: "helper", card: { llm: "offline:echo" } });
+  const minimal = defineService({ name: "minimal", agents: { helper }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) } });
+  const options: TeamOptions = {
+    name: "두레",
+    locale: "ko",
+    model: "offline:echo",
+    offlineModels: models,
+    agents: { ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } }, eden: { displayName: "이든", card: { llm: "offline:eden" } } },
+    services: { minimal },
+    ...more,
+  };
+  const team = await startTeam(await readTeam(options, folder), { ...readEnvironment({ PORT: "0" }), databaseUrl: database.url }, { logger: silentLogger });
+  onTestFinished(() => team.stop());
+  return { team, folder };
+}
+
+function saidIn(request: ModelRequest): Said {
+  const lastUser = request.messages.findLastIndex((message) => message.role === "user");
+  const message = request.messages[lastUser];
+  const whole = JSON.stringify(request.messages);
+  return {
+    said: message?.role === "user" ? message.text : "",
+    called: request.messages.slice(lastUser + 1).some((entry) => entry.role === "tool"),
+    session: whole.includes("<room>") || whole.includes("<background-work>") ? "room" : "job",
+  };
+}
+
+const NOBODY = { tenant: "", person: "" };
+const WAIT = { timeout: 20_000, interval: 40 };
+
+async function say(team: RunningTeam, text: string): Promise<void> {
+  await team.rooms!.post({ tenant: "", person: "민준" }, { place: GENERAL, text });
+}
+
+async function linesOf(team: RunningTeam, place: string): Promise<readonly string[]> {
+  return (await team.rooms!.reader.messages(place, {})).filter(({ delivery }) => delivery === "sent").map(({ authorName, text }) => `${authorName}: ${text}`);
+}
+
+async function eventually(check: () => Promise<void>): Promise<void> {
+  await vi.waitFor(check, WAIT);
+}

@@ -1,0 +1,170 @@
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { Database } from "../../src/durable/database.ts";
+import { testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
+import { FakeDiscord, type FakeBot, type FakePerson, type FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
+import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
+import { ServerProcess, within } from "../crash/server-process.ts";
+
+const TEAM = fileURLToPath(new URL("folder-discord", import.meta.url));
+
+/** The `n`-th statement of this name; the messages of the story leave one after another. */
+function nth(name: string, n: number): StatementTest {
+  let seen = 0;
+  return (statement) => statement.name === name && ++seen === n;
+}
+
+/** Moments between a person's message and the last line that follows from it, on a platform that knows nothing of our rows. */
+const POINTS: readonly (readonly [string, "before" | "after", () => StatementTest])[] = [
+  ["the first message is in the outbox, not sent", "after", () => nth("room.last_posted", 1)],
+  ["the first message is on Discord, not recorded", "before", () => nth("room.part_made", 1)],
+  ["a message of the second half is on Discord, not recorded", "before", () => nth("room.part_made", 3)],
+  ["the thread is made, not recorded", "before", () => nth("room.thread_made", 1)],
+  ["the thread is being recorded", "after", () => nth("room.thread_made", 1)],
+];
+
+test.each(POINTS)("E on Discord, kill -9 when %s: every line is shown once and in order, the thread goes on without a mention", { timeout: 120_000 }, async (_what, when, at) => {
+  const world = await openWorld();
+  const first = world.serve();
+  await world.ready(first);
+  const stop = world.proxy.stop(when, at());
+
+  world.say(`${world.discord.mention(world.ruda)} 이든한테 리뷰 받아 줘`);
+  await within(stop.reached, "the process did not come to the point", () => first.log);
+  await first.kill();
+  world.proxy.disarm();
+
+  const second = world.serve();
+  await until(() => expect([...world.shown(world.general)].sort()).toEqual([expect.stringMatching(/^루다: 이든 님이 답했습니다/), "루다: 이든에게 맡겼어요", "민준: @루다 이든한테 리뷰 받아 줘"]), second);
+  const [thread, ...others] = world.discord.threads(world.general);
+  expect(others).toEqual([]);
+  expect(world.shown(thread!)).toEqual(["루다: @이든 로그인 코드 리뷰", "이든: 리뷰를 마쳤어요"]);
+  expect(await world.database.query({ text: "select state from dure.requests" })).toEqual([{ state: "answered" }]);
+
+  const thanks = world.say("고마워", thread!);
+  await until(async () => expect(await world.rolesOf(thanks.id)).toEqual({ ruda: "HANDLER", eden: "HANDLER" }), second);
+});
+
+test("what people wrote in a thread that nobody had recorded yet stands in that thread, which is made once", { timeout: 120_000 }, async () => {
+  const world = await openWorld();
+  const first = world.serve();
+  await world.ready(first);
+  const stop = world.proxy.stop("before", nth("room.thread_made", 1));
+  world.say(`${world.discord.mention(world.ruda)} 이든한테 리뷰 받아 줘`);
+  await within(stop.reached, "the process did not come to the point", () => first.log);
+  await first.kill();
+  world.proxy.disarm();
+  const [thread] = world.discord.threads(world.general);
+  const early = world.say("여기서 하면 되나요?", thread!);
+
+  const second = world.serve();
+
+  await until(async () => {
+    expect(world.shown(thread!)).toEqual(["민준: 여기서 하면 되나요?", "루다: @이든 로그인 코드 리뷰", "이든: 리뷰를 마쳤어요"]);
+    expect(Object.keys(await world.rolesOf(early.id)).sort()).toEqual(["eden", "ruda"]);
+  }, second);
+  expect(world.discord.threads(world.general)).toHaveLength(1);
+  expect(await world.database.query({ text: "select state from dure.places where kind = 'thread'" })).toEqual([{ state: "open" }]);
+});
+
+test("what came while no process lived is answered in order when it is young; of what is older the called are told in one line each", { timeout: 120_000 }, async () => {
+  const world = await openWorld();
+  const first = world.serve();
+  await world.ready(first);
+  world.say("물음 1");
+  await until(() => expect(world.shown(world.general)).toEqual(["민준: 물음 1", "루다: 답 1"]), first);
+  await first.kill();
+  const { ruda, eden, discord } = world;
+
+  world.agoMs = 11 * 60_000;
+  const old = [world.say("물음 2"), world.say(`${discord.mention(ruda)} 물음 3`), world.say(`${discord.mention(eden)} 리뷰 좀`), world.say(`${discord.mention(eden)} 리뷰 좀 빨리`)];
+  world.agoMs = 0;
+  const young = [world.say("물음 4"), world.say("물음 5")];
+  const second = world.serve();
+
+  await until(() => expect(world.shown(world.general).filter((line) => line.startsWith("루다: 답"))).toEqual(["루다: 답 1", "루다: 답 4", "루다: 답 5"]), second);
+  await until(() => expect([...world.shown(world.general).filter((line) => line.includes("자리를 비운"))].sort()).toEqual([expect.stringMatching(/^루다: ⚠/), expect.stringMatching(/^이든: ⚠/)]), second);
+  for (const message of old) await until(async () => expect(await world.rolesOf(message.id)).toEqual({ ruda: "OBSERVER", eden: "OBSERVER" }), second);
+  for (const message of young) expect(await world.rolesOf(message.id)).toEqual({ ruda: "HANDLER", eden: "OBSERVER" });
+  expect(world.shown(world.general).filter((line) => line.startsWith("이든: 리뷰"))).toEqual([]);
+});
+
+interface World {
+  readonly discord: FakeDiscord;
+  readonly general: FakePlace;
+  readonly ruda: FakeBot;
+  readonly eden: FakeBot;
+  readonly proxy: PostgresProxy;
+  readonly database: Database;
+  /** How long ago messages are posted, milliseconds. */
+  agoMs: number;
+  serve(): ServerProcess;
+  ready(server: ServerProcess): Promise<void>;
+  say(text: string, place?: FakePlace): ReturnType<FakePerson["post"]>;
+  /** What people see: mentions by name, without the platform's own lines. */
+  shown(place: FakePlace): readonly string[];
+  rolesOf(platformId: string): Promise<Record<string, string>>;
+}
+
+async function openWorld(): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const owned = stack.use(await testDatabaseUrl());
+  const proxy = stack.use(await PostgresProxy.start(owned.url));
+  const database = await Database.open({ url: owned.url, applicationName: "rooms-crash", logger: silentLogger, max: 2 });
+  stack.defer(() => database.close());
+  const time = { agoMs: 0 };
+  const discord = stack.use(await FakeDiscord.start({ identifyWindowMs: 1, clock: { ...systemClock, now: () => systemClock.now() - time.agoMs } }));
+  const general = discord.addChannel(discord.addGuild("두레"), "general");
+  const ruda = discord.addBot({ name: "루다", token: "token-ruda" });
+  const eden = discord.addBot({ name: "이든", token: "token-eden" });
+  const minjun = discord.addPerson("민준");
+  const names = new Map([ruda, eden].map(({ id, name }) => [id, name]));
+  const environment = { DATABASE_URL: proxy.url, DISCORD_API_URL: discord.url, DISCORD_TOKEN_RUDA: ruda.token, DISCORD_TOKEN_EDEN: eden.token, TEST_DISCORD_CHANNEL: general.id };
+  return {
+    discord,
+    general,
+    ruda,
+    eden,
+    proxy,
+    database,
+    get agoMs() {
+      return time.agoMs;
+    },
+    set agoMs(ms) {
+      time.agoMs = ms;
+    },
+    serve: () => stack.use(ServerProcess.spawn(environment, TEAM)),
+    ready: async (server) => {
+      await server.url;
+      await until(async () => expect(await database.query({ text: "select state from dure.accounts" })).toEqual([{ state: "ready" }, { state: "ready" }]), server);
+    },
+    say: (text, place = general) => minjun.post(place, text),
+    shown: (place) =>
+      discord
+        .messages(place)
+        .filter(({ type }) => type !== 18)
+        .map(({ author, text }) => `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${names.get(id) ?? id}`)}`),
+    rolesOf: async (platformId) => {
+      const rows = await database.query<{ agent: string; role: string }>(
+        { text: "select r.key as agent, r.value->>'role' as role from dure.room_parts p join dure.room_messages m on m.id = p.message, jsonb_each(m.roles) r where p.platform_id = $1" },
+        [platformId],
+      );
+      return Object.fromEntries(rows.map(({ agent, role }) => [agent, role]));
+    },
+  };
+}
+
+async function until(check: () => void | Promise<void>, server: ServerProcess): Promise<void> {
+  const late = systemClock.now() + 60_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (systemClock.now() > late) throw new Error(`${String(error)}\n${server.log.slice(-20).join("\n")}`, { cause: error });
+      await systemClock.sleep(50);
+    }
+  }
+}
