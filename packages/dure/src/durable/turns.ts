@@ -370,6 +370,12 @@ export class TurnStore {
     return rows.length === 1;
   }
 
+  /** Model calls that belong to no turn, such as the folding of a memory. */
+  async noteCalls(session: string, service: string, calls: readonly StoredModelCall[]): Promise<void> {
+    if (calls.length === 0) return;
+    await this.#database.query({ name: "note_calls", text: "select dure.put_journal_rows($1, $2, $3, '[]', $4)" }, [`memory/${session}`, session, service, storable(calls)]);
+  }
+
   /** Repeats a statement that is safe to repeat while the database cannot be reached; `again` says that an answer was lost. */
   async #surely<Value>(
     statement: (again: boolean) => { name: string; text: string; values: readonly unknown[] },

@@ -1,12 +1,13 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { TurnStore } from "../durable/turns.ts";
+import type { StoredModelCall, TurnStore } from "../durable/turns.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
 import type { AnyService } from "./combine.ts";
 import { lastTurns, MEMORY_DEFAULTS, turnsOf, type Memory, type MemoryOptions } from "./memory.ts";
 import type { SessionReader } from "./sessions.ts";
+import { storedCall } from "./stored-call.ts";
 
 /** Folds that run at once, and that may wait; beyond, a session is folded after its next turn. Source: our choice. */
 const FOLDS_AT_ONCE = 4;
@@ -36,7 +37,7 @@ export interface MemoryFolderOptions {
 /** Folds older exchanges into the summary between turns. Losing a fold loses nothing: the unfolded history stays. */
 export class MemoryFolder {
   readonly #options: MemoryFolderOptions;
-  readonly #waiting = new Map<string, MemoryOptions>();
+  readonly #waiting = new Map<string, { readonly service: string; readonly options: MemoryOptions }>();
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
 
@@ -48,7 +49,7 @@ export class MemoryFolder {
   consider(session: string, service: AnyService, turns: number): void {
     const options = { ...MEMORY_DEFAULTS, ...(service.kind === "service" ? service.memory : undefined) };
     if (turns < options.summarizeThreshold || this.#stop.signal.aborted || this.#waiting.size >= FOLDS_WAITING_MOST) return;
-    this.#waiting.set(session, options);
+    this.#waiting.set(session, { service: service.name, options });
     this.#next();
   }
 
@@ -62,8 +63,9 @@ export class MemoryFolder {
     while (this.#running.size < FOLDS_AT_ONCE) {
       const [entry] = this.#waiting;
       if (!entry) return;
-      this.#waiting.delete(entry[0]);
-      const work = this.#fold(entry[0], { ...MEMORY_DEFAULTS, ...entry[1] }).finally(() => {
+      const [session, { service, options }] = entry;
+      this.#waiting.delete(session);
+      const work = this.#fold(session, service, { ...MEMORY_DEFAULTS, ...options }).finally(() => {
         this.#running.delete(work);
         this.#next();
       });
@@ -71,7 +73,7 @@ export class MemoryFolder {
     }
   }
 
-  async #fold(session: string, options: Required<Pick<MemoryOptions, keyof typeof MEMORY_DEFAULTS>> & MemoryOptions): Promise<void> {
+  async #fold(session: string, service: string, options: Required<Pick<MemoryOptions, keyof typeof MEMORY_DEFAULTS>> & MemoryOptions): Promise<void> {
     const { store, reader, logger, lease } = this.#options;
     try {
       const found = await reader.memoryOf(session);
@@ -81,7 +83,7 @@ export class MemoryFolder {
       let folded: Memory;
       try {
         if (!options.enableSummary) throw new Error("summaries are turned off");
-        folded = { rawHistory: recent, summaryText: await this.#summarize(memory, memory.rawHistory.slice(0, memory.rawHistory.length - recent.length), options) };
+        folded = { rawHistory: recent, summaryText: await this.#summarize({ session, service }, memory, memory.rawHistory.slice(0, memory.rawHistory.length - recent.length), options) };
       } catch (error) {
         if (this.#stop.signal.aborted || lease.aborted) return;
         if (options.enableSummary) logger.warn({ session, code: codeOf(error), error: messageOf(error) }, "a memory could not be folded; the old summary stays");
@@ -94,15 +96,19 @@ export class MemoryFolder {
     }
   }
 
-  async #summarize(memory: Memory, older: Memory["rawHistory"], options: MemoryOptions): Promise<string> {
-    const { models, defaultLlm, lease } = this.#options;
+  /** The call is recorded and priced like every other; no budget is asked, for what was said must not be lost for want of money. */
+  async #summarize(whose: { session: string; service: string }, memory: Memory, older: Memory["rawHistory"], options: MemoryOptions): Promise<string> {
+    const { models, defaultLlm, lease, store, logger } = this.#options;
+    const calls: StoredModelCall[] = [];
     const dialog = older.map(({ role, content }) => `${role}: ${content}`).join("\n");
     const prompt = (options.summaryPrompt ?? SUMMARY_PROMPT).replaceAll("{memory_block}", () => memory.summaryText).replaceAll("{dialog}", () => dialog);
     const model = models.resolve(options.summaryModel === undefined ? defaultLlm : parseModelName(options.summaryModel));
-    const answer = await model.stream(
-      { messages: [{ role: "user", text: prompt }] },
-      { signal: AbortSignal.any([this.#stop.signal, lease]), timeoutMs: FOLD_TIMEOUT_MS, labels: { purpose: "memory" } },
-    );
+    const answer = await model
+      .stream(
+        { messages: [{ role: "user", text: prompt }] },
+        { signal: AbortSignal.any([this.#stop.signal, lease]), timeoutMs: FOLD_TIMEOUT_MS, labels: { purpose: "memory" }, onRecord: (record) => void calls.push(storedCall("memory", record)) },
+      )
+      .finally(() => store.noteCalls(whose.session, whose.service, calls).catch((error: unknown) => logger.warn({ session: whose.session, error: messageOf(error) }, "the model call of a fold could not be recorded")));
     const text = answer.text.trim();
     if (text === "") throw new Error("the summary is empty");
     return text;

@@ -158,6 +158,8 @@ test("older turns are folded into a summary between turns, and the model sees su
   const { memory } = await t.engine.debug("s1");
   expect(memory.rawHistory.filter((entry) => entry.role === "user").map((entry) => entry.content)).toEqual(["message 3", "message 4", "message 5", "message 6", "message 7"]);
   expect(requests.at(-1)).toContain("summary of 2 turns");
+  const calls = await t.database.query<{ turn_id: string; service: string; tokens: number }>({ text: "select turn_id, service, tokens_in + tokens_out as tokens from dure.model_calls where agent = 'memory'" });
+  expect(calls).toEqual([{ turn_id: "memory/s1", service: "chat", tokens: expect.any(Number) as number }]);
 });
 
 test("a summary that fails keeps the old one and the last 12 turns", async () => {

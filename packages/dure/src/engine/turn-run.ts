@@ -23,6 +23,7 @@ import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
 import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
 import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, escalationEvent } from "./turn-escalations.ts";
+import { storedCall } from "./stored-call.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
 
 /** What a run needs from its engine. */
@@ -625,23 +626,5 @@ function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: str
     acceptedAt: Math.floor(held.messages[0]?.at ?? held.accepted_at),
     escalation: input.escalation,
     background: input.background,
-  };
-}
-
-function storedCall(agent: string, record: ModelCallRecord, place: string): StoredModelCall {
-  return {
-    at: record.at,
-    place,
-    agent,
-    provider: record.provider,
-    model: record.model,
-    attempt: record.attempt,
-    prompt_hash: record.promptHash,
-    tokens_in: record.usage.tokensIn,
-    tokens_out: record.usage.tokensOut,
-    estimated: record.usage.estimated,
-    cost_micro_usd: record.costMicroUsd ?? null,
-    latency_ms: record.latencyMs,
-    error: record.error ?? null,
   };
 }
