@@ -198,10 +198,8 @@ export class BudgetKeeper implements Budgets {
         for (const [key, pool] of this.#pools) if ((await pool.tidy()) === "returned" && this.#pools.get(key) === pool && !key.endsWith("total")) this.#forgetIfOld(key);
       } catch (error) {
         if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "budgets could not be tidied; the next time follows");
-      } finally {
-        this.#tidying = undefined;
       }
-    })();
+    })().finally(() => (this.#tidying = undefined)); // outside: the work may end before this assignment
     return this.#tidying;
   }
 

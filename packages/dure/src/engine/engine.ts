@@ -438,10 +438,8 @@ export class Engine implements Conversations {
         }
       } catch (error) {
         if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for unattended turns; trying again");
-      } finally {
-        this.#looking = undefined;
       }
-    })();
+    })().finally(() => (this.#looking = undefined)); // outside: the work may end before this assignment
     return this.#looking;
   }
 

@@ -32,13 +32,14 @@ export class SessionReader {
     this.#database = database;
   }
 
+  /** Conversations of people; agents' own sessions of rooms and exchanges are seen there. */
   async list(options: { tenant: string; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
     const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
     const [before, beforeId] = options.cursor === undefined ? [null, null] : readCursor(options.cursor);
     const rows = await this.#database.query<SessionRow>(
       {
         text: `select id, service, title, running_turn, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions
-          where tenant = $1 and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3)) and ($4::text is null or title ilike $4 or id ilike $4)
+          where tenant = $1 and id not like 'room:%' and id not like 'job:%' and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3)) and ($4::text is null or title ilike $4 or id ilike $4)
           order by updated_at desc, id desc limit $5`,
       },
       [options.tenant, before, beforeId, options.search ? `%${options.search.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%` : null, limit + 1],

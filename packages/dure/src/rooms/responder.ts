@@ -101,10 +101,8 @@ export class Responder {
         }
       } catch (error) {
         if (!this.#over.signal.aborted && !this.#lease.signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for messages to answer; looking again");
-      } finally {
-        this.#looking = undefined;
       }
-    })();
+    })().finally(() => (this.#looking = undefined)); // outside: the work may end before this assignment
     return this.#looking;
   }
 
