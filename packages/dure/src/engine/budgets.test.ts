@@ -382,9 +382,10 @@ describe("processes that share a limit", () => {
     expect(await second.keeper.standing()).toMatchObject([{ used: 30, lent: 0 }]);
   });
 
-  test("an idle block is given back for others", async () => {
+  test("an idle block is given back for others, also where there was nothing to give back before", async () => {
     await using db = await testDatabase();
     await using member = await join(db.url, { limits: { day: { tokens: 100_000 } } });
+    await member.keeper.tidy();
     await member.t.say("hello", { session: "a" });
 
     await member.keeper.tidy();

@@ -1,6 +1,6 @@
-import type { ChannelFailure } from "../../src/rooms/channel-adapter.ts";
-import { DiscordAdapter } from "../../src/discord/discord-adapter.ts";
-import { FakeDiscord, type FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
+import type { ChannelAccount, ChannelAdapter, ChannelFailure } from "../../src/rooms/channel-adapter.ts";
+import { DiscordAdapter, type DiscordOptions } from "../../src/discord/discord-adapter.ts";
+import { FakeDiscord, type FakeBot, type FakeGuild, type FakePerson, type FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
 import type { FakeFault } from "../../src/testing/fake-discord/faults.ts";
 import { onTestFinished, vi, expect } from "vitest";
 import { NAMES, type Name, type TestTeam } from "./team.ts";
@@ -11,16 +11,28 @@ const OPEN_LIMITS = { routes: {}, others: { limit: 10_000, perMs: 1_000 }, globa
 const MESSAGES = "/channels/{channel}/messages";
 const THREADS = "/channels/{channel}/threads";
 
+/** What stands behind it, for tests that look there or break it. */
+export interface DiscordStage extends TestPlatform {
+  readonly discord: FakeDiscord;
+  readonly guild: FakeGuild;
+  readonly bots: Readonly<Record<Name, FakeBot>>;
+  readonly places: Readonly<Record<"general" | "quiet", FakePlace>>;
+  /** A person at the keyboard; 민준 is one. */
+  person(name: string): FakePerson;
+  /** Of another process: it connects these accounts alone. */
+  adapterOf(names: readonly Name[]): ChannelAdapter;
+}
+
 /** The real discord.js against a strict double of the service. */
-export async function discordPlatform(): Promise<TestPlatform> {
+export async function discordPlatform(): Promise<DiscordStage> {
   const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1 });
   onTestFinished(() => discord.stop());
   const guild = discord.addGuild("두레");
-  const places: Record<string, FakePlace> = { general: discord.addChannel(guild, "general"), quiet: discord.addChannel(guild, "quiet") };
+  const places: Record<"general" | "quiet", FakePlace> = { general: discord.addChannel(guild, "general"), quiet: discord.addChannel(guild, "quiet") };
   const names = Object.keys(NAMES) as Name[];
-  const bots = Object.fromEntries(names.map((name) => [name, discord.addBot({ name: NAMES[name], token: `token-${name}` })]));
+  const bots = Object.fromEntries(names.map((name) => [name, discord.addBot({ name: NAMES[name], token: `token-${name}` })])) as Record<Name, FakeBot>;
   const people = new Map([["민준", discord.addPerson("민준")]]);
-  const nameOf = new Map(names.map((name) => [bots[name]!.id, NAMES[name]]));
+  const nameOf = new Map(names.map((name) => [bots[name].id, NAMES[name]]));
 
   const placeOf = async (team: TestTeam, place: string): Promise<FakePlace> => {
     const [row] = await team.database.query<{ id: string | null; name: string }>({ text: "select case kind when 'thread' then thread else channel end as id, name from dure.places where id = $1" }, [place]);
@@ -28,19 +40,30 @@ export async function discordPlatform(): Promise<TestPlatform> {
     return { id: row.id, name: row.name };
   };
 
+  const options = { tokens: Object.fromEntries(names.map((name) => [name, `token-${name}`])), apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 };
+  const personOf = (name: string): FakePerson => {
+    const known = people.get(name) ?? discord.addPerson(name);
+    people.set(name, known);
+    return known;
+  };
+
   return {
+    discord,
+    guild,
+    bots,
+    places,
+    person: personOf,
+    adapterOf: (connected) => new PickyAdapter(options, connected),
     name: "discord",
     agents: names.map((id) => ({ id, displayName: NAMES[id], service: id, leads: id === "ruda", accounts: { discord: { id } } })),
     channels: (["general", "quiet"] as const).map((key) => ({ key, adapter: "discord", name: key, guild: guild.id, channel: places[key]!.id, collaborate: key === "general" })),
-    adapter: () => new DiscordAdapter({ tokens: Object.fromEntries(names.map((name) => [name, `token-${name}`])), apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 }),
+    adapter: () => new DiscordAdapter(options),
     ready: (team) =>
       vi.waitFor(async () => expect((await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state)).toEqual(names.map(() => "ready")), { timeout: 20_000, interval: 30 }),
     say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => {
-      const at = thread === undefined ? places[channel]! : await vi.waitFor(() => placeOf(team, thread), { timeout: 10_000, interval: 30 });
-      const speaker = people.get(person) ?? discord.addPerson(person);
-      people.set(person, speaker);
-      const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) => discord.mention(bots[names.find((id) => NAMES[id] === name)!]!));
-      const posted = speaker.post(at, mentioned);
+      const at = thread === undefined ? places[channel as keyof typeof places] : await vi.waitFor(() => placeOf(team, thread), { timeout: 10_000, interval: 30 });
+      const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) => discord.mention(bots[names.find((id) => NAMES[id] === name)!]));
+      const posted = personOf(person).post(at, mentioned);
       return vi.waitFor(
         async () => {
           const [row] = await team.database.query<{ message: string; readers: number }>(
@@ -69,6 +92,20 @@ export async function discordPlatform(): Promise<TestPlatform> {
     },
     posts: () => discord.requests.filter(({ method, route }) => method === "POST" && route === MESSAGES).length,
   };
+}
+
+/** Leaves the accounts of others alone: whoever gives a lease back at once lets another process have it. */
+class PickyAdapter extends DiscordAdapter {
+  readonly #connected: readonly string[];
+
+  constructor(options: DiscordOptions, connected: readonly string[]) {
+    super(options);
+    this.#connected = connected;
+  }
+
+  override async connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void> {
+    if (this.#connected.includes(account.id)) await super.connect(account, options);
+  }
 }
 
 function faultOf(failure: ChannelFailure | "hang", afterDoing: boolean, retryAfterMs: number): FakeFault {

@@ -1,0 +1,73 @@
+import { expect, vi } from "vitest";
+import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
+import { startTestTeam, type Behave, type Name, type TestTeam, type TestTeamOptions } from "./team.ts";
+import type { TestPlatform } from "./platform.ts";
+
+/** Whoever may see what everybody sees. */
+export const NOBODY = { tenant: "", person: "" };
+
+/** Calls stay_silent and says nothing. */
+export const silent: Behave = (heard) => (heard.results.length > 0 ? "." : { toolCalls: [{ name: "stay_silent", args: {} }] });
+
+type Options = Omit<Partial<TestTeamOptions>, "adapter"> & Partial<Pick<TestTeamOptions, "adapter">>;
+
+/** A team on a platform, not yet connected. `general` is where its collaborations begin. */
+export async function teamOn(platform: TestPlatform, options: Options = {}): Promise<TestTeam> {
+  return startTestTeam({ defaultChannel: "general", adapter: (database) => platform.adapter(database), agents: platform.agents, channels: platform.channels, ...options });
+}
+
+/** The same, connected. */
+export async function readyTeamOn(platform: TestPlatform, options: Options = {}): Promise<TestTeam> {
+  const team = await teamOn(platform, options);
+  await platform.ready(team);
+  return team;
+}
+
+export async function eventually(check: () => void | Promise<void>, timeout = 20_000): Promise<void> {
+  await vi.waitFor(check, { timeout, interval: 30 });
+}
+
+/** Nothing waits, runs or leaves, in any process. */
+export async function settled(team: TestTeam): Promise<void> {
+  let quiet = 0;
+  await vi.waitFor(
+    async () => {
+      const [row] = await team.database.query<{ open: number }>({
+        text: "select ((select count(*) from dure.handlings where state <> 'done') + (select count(*) from dure.outbox where state in ('pending', 'sending') and topic like 'room.%' and next_at < clock_timestamp() + interval '1 minute'))::integer as open",
+      });
+      quiet = row!.open === 0 ? quiet + 1 : 0;
+      expect(quiet).toBeGreaterThanOrEqual(3);
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+}
+
+export async function collaborate(team: TestTeam, agent: Name, call: Parameters<TestTeam["rooms"]["collaborate"]>[1]): Promise<Extract<CollaborateResult, { ok: true }>> {
+  const result = await team.rooms.collaborate({ agent }, call);
+  if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
+  return result;
+}
+
+/** Who did what with a message. */
+export async function rolesOf(team: TestTeam, message: string): Promise<Record<string, string>> {
+  const stored = await team.rooms.message(message, NOBODY);
+  return Object.fromEntries(Object.entries(stored.roles).map(([agent, { role }]) => [agent, role]));
+}
+
+export async function participantsOf(team: TestTeam, thread: string): Promise<readonly string[]> {
+  return [...((await team.rooms.reader.thread(thread, NOBODY))?.participants ?? [])].sort();
+}
+
+export async function stateOf(team: TestTeam, thread: string): Promise<string | undefined> {
+  return (await team.rooms.reader.thread(thread, NOBODY))?.state;
+}
+
+/** Types of the open escalations, sorted. */
+export async function openTypes(team: TestTeam): Promise<readonly string[]> {
+  return (await team.inbox.list({ tenant: "", status: "open" })).map((entry) => entry.type).sort();
+}
+
+/** State of each agent's account. */
+export async function accountStates(team: TestTeam): Promise<Record<string, string | undefined>> {
+  return Object.fromEntries((await team.rooms.reader.agents()).map((agent) => [agent.id, agent.accounts[0]?.state]));
+}
