@@ -2,12 +2,18 @@ import { createContext, use } from "react";
 import type { DureClient } from "dure/client";
 import type { Conversations } from "./chat/conversation.ts";
 import type { EventLog } from "./events/event-log.ts";
+import type { PersonName } from "./rooms/person-name.ts";
+import type { RoomData } from "./rooms/room-data.ts";
+import type { RoomPosts } from "./rooms/room-posts.ts";
 
 /** What outlives a page of the dashboard. */
 export interface AppParts {
   readonly client: DureClient;
   readonly conversations: Conversations;
   readonly eventLog: EventLog;
+  readonly roomData: RoomData;
+  readonly roomPosts: RoomPosts;
+  readonly personName: PersonName;
 }
 
 export const AppPartsContext = createContext<AppParts | undefined>(undefined);

@@ -20,6 +20,7 @@ import "@mantine/core/styles/Drawer.css";
 import "@mantine/core/styles/FloatingIndicator.css";
 import "@mantine/core/styles/SegmentedControl.css";
 import "@mantine/core/styles/Tabs.css";
+import "@mantine/core/styles/Tooltip.css";
 import "./app.css";
 import { MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
@@ -30,6 +31,9 @@ import { AppPartsContext } from "./app-parts.tsx";
 import { Conversations } from "./chat/conversation.ts";
 import { EventLog } from "./events/event-log.ts";
 import { LanguageProvider } from "./language.tsx";
+import { PersonName } from "./rooms/person-name.ts";
+import { RoomData } from "./rooms/room-data.ts";
+import { RoomPosts } from "./rooms/room-posts.ts";
 import { router } from "./router.tsx";
 import { theme, tokens } from "./theme.ts";
 
@@ -48,12 +52,15 @@ const onChange = (): void => {
 };
 const conversations = new Conversations({ client, onChange });
 const eventLog = new EventLog({ client });
+const roomData = new RoomData({ client, queries });
+const roomPosts = new RoomPosts({ client, onPosted: (who, place) => roomData.grow(who, place) });
+const personName = new PersonName();
 
 createRoot(document.getElementById("root")!).render(
   <MantineProvider theme={theme} cssVariablesResolver={tokens} defaultColorScheme="auto">
     <LanguageProvider>
       <QueryClientProvider client={queries}>
-        <AppPartsContext value={{ client, conversations, eventLog }}>
+        <AppPartsContext value={{ client, conversations, eventLog, roomData, roomPosts, personName }}>
           <RouterProvider router={router} />
         </AppPartsContext>
       </QueryClientProvider>

@@ -1,4 +1,5 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { HomePage } from "./shell/home-page.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRoute({ component: Shell });
@@ -6,7 +7,17 @@ const root = createRootRoute({ component: Shell });
 const home = createRoute({
   getParentRoute: () => root,
   path: "/",
-  beforeLoad: () => redirect({ to: "/chat", throw: true }),
+  component: HomePage,
+});
+
+const roomsPage = lazyRouteComponent(() => import("./rooms/rooms-page.tsx"), "RoomsPage");
+const rooms = createRoute({ getParentRoute: () => root, path: "/rooms", component: roomsPage });
+const oneRoom = createRoute({ getParentRoute: () => root, path: "/rooms/$place", component: roomsPage });
+
+const agents = createRoute({
+  getParentRoute: () => root,
+  path: "/agents",
+  component: lazyRouteComponent(() => import("./agents/agents-page.tsx"), "AgentsPage"),
 });
 
 const chatPage = lazyRouteComponent(() => import("./chat/chat-page.tsx"), "ChatPage");
@@ -26,7 +37,7 @@ const events = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, newChat, oneChat, escalations, events]),
+  routeTree: root.addChildren([home, rooms, oneRoom, agents, newChat, oneChat, escalations, events]),
   defaultNotFoundComponent: NotFound,
 });
 
@@ -37,6 +48,6 @@ declare module "@tanstack/react-router" {
 }
 
 function NotFound(): null {
-  void router.navigate({ to: "/chat", replace: true });
+  void router.navigate({ to: "/", replace: true });
   return null;
 }

@@ -23,7 +23,7 @@ export function Composer(props: { running: boolean; stopping: boolean; onSend: (
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey) return;
-    if (event.nativeEvent.isComposing || event.keyCode === IME_KEY) return; // this Enter ends a syllable
+    if (isComposing(event)) return; // this Enter ends a syllable
     event.preventDefault();
     submit();
   };
@@ -60,8 +60,13 @@ export function Composer(props: { running: boolean; stopping: boolean; onSend: (
   );
 }
 
+/** Whether an input method still works on a syllable, so that the key is its own. */
+export function isComposing(event: KeyboardEvent): boolean {
+  return event.nativeEvent.isComposing || event.keyCode === IME_KEY;
+}
+
 /** As tall as its text. */
-function fitHeight(field: HTMLTextAreaElement): void {
+export function fitHeight(field: HTMLTextAreaElement): void {
   field.style.height = "auto"; // else it would never shrink
   field.style.height = `${Math.min(field.scrollHeight, MAX_HEIGHT)}px`;
 }

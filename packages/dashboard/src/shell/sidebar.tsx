@@ -1,5 +1,5 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
-import { IconActivity, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMoon, IconSun } from "@tabler/icons-react";
+import { IconActivity, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSun, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
@@ -7,9 +7,13 @@ import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { SessionList } from "../chat/session-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { RoomList } from "../rooms/room-list.tsx";
+import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 
-/** Pages that exist, in the order of the menu; rooms, jobs, plans and the others join when they are there. */
+/** Pages that exist, in the order of the menu; jobs, plans and the others join when they are there. */
 const PAGES = [
+  { to: "/rooms", words: "rooms", Icon: IconMessages },
+  { to: "/agents", words: "agents", Icon: IconUsers },
   { to: "/chat", words: "chat", Icon: IconMessageCircle },
   { to: "/escalations", words: "escalations", Icon: IconInbox },
   { to: "/events", words: "events", Icon: IconActivity },
@@ -18,20 +22,39 @@ const PAGES = [
 export function Sidebar({ me }: { me: Me }): ReactNode {
   const text = useText();
   const path = useRouterState({ select: (state) => state.location.pathname });
+  const { who } = useSpeaker();
+  const rooms = useRoomList(who);
+  const hasRooms = (rooms.data?.length ?? 0) > 0 || path.startsWith("/rooms");
+  const pages = PAGES.filter(({ to }) => hasRooms || (to !== "/rooms" && to !== "/agents"));
   return (
     <div className="side">
       <nav className="side-nav" aria-label={text.nav.label}>
-        {PAGES.map(({ to, words, Icon }) => (
+        {pages.map(({ to, words, Icon }) => (
           <Link key={to} to={to} className="side-link" data-active={path.startsWith(to) || undefined} aria-current={path.startsWith(to) ? "page" : undefined}>
             <Icon size={18} stroke={1.7} aria-hidden />
             {text.nav[words]}
+            {to === "/rooms" && !path.startsWith("/rooms") && <Unread count={rooms.data?.reduce((sum, room) => sum + (room.unread ?? 0), 0) ?? 0} />}
             {to === "/escalations" && <Waiting />}
           </Link>
         ))}
       </nav>
-      <div className="side-middle">{path.startsWith("/chat") && <SessionList />}</div>
+      <div className="side-middle">
+        {path.startsWith("/chat") && <SessionList />}
+        {path.startsWith("/rooms") && <RoomList />}
+      </div>
       <Settings me={me} />
     </div>
+  );
+}
+
+function Unread({ count }: { count: number }): ReactNode {
+  const text = useText();
+  if (count === 0) return null;
+  return (
+    <span className="side-count" data-quiet>
+      <span aria-hidden>{count > 99 ? "99+" : count}</span>
+      <span className="hidden-words">{text.rooms.unread(count)}</span>
+    </span>
   );
 }
 
@@ -54,7 +77,7 @@ const WAITING_EVERY_MS = 20_000;
 
 export function Brand(): ReactNode {
   return (
-    <Link to="/chat" className="brand">
+    <Link to="/" className="brand">
       <img src="/mark.svg" alt="" width={26} height={26} />
       <span lang="ko">두레</span>
       <small>dure</small>

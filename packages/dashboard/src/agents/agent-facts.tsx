@@ -1,0 +1,104 @@
+import { Button } from "@mantine/core";
+import { IconBrandDiscord, IconPlayerPause, IconPlayerPlay, IconWorld } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { RoomAgent } from "dure/client";
+import type { ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage } from "../language.tsx";
+import { ROOM_KEYS } from "../rooms/room-data.ts";
+import { Portrait } from "../rooms/message-row.tsx";
+import { OnlineDot } from "../rooms/room-list.tsx";
+import { useIsAdmin } from "../rooms/use-rooms.ts";
+import { whenOf } from "../when.ts";
+import "./agents.css";
+
+type Account = RoomAgent["accounts"][number];
+
+/** One agent: how it is reached, what it does, what it has used. */
+export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
+  const { text, language } = useLanguage();
+  const { agents: words } = text;
+  const load = [agent.working > 0 && words.working(agent.working), agent.waiting > 0 && words.waiting(agent.waiting)].filter((part) => part !== false);
+  const usd = new Intl.NumberFormat(language, { style: "currency", currency: "USD", maximumFractionDigits: 4 }).format(agent.microUsdToday / 1_000_000);
+  return (
+    <article className="agent-card" aria-label={agent.displayName}>
+      <header>
+        <Portrait name={agent.displayName} kind="agent" />
+        <div className="agent-card-names">
+          <h2>
+            {agent.displayName} <OnlineDot agent={agent} />
+          </h2>
+          <span className="soft small">{agent.id}</span>
+        </div>
+        {agent.leads && <span className="agent-leads">{words.leads}</span>}
+      </header>
+      <dl className="agent-facts-list">
+        <div>
+          <dt>{words.load}</dt>
+          <dd>{load.length === 0 ? words.idle : load.join(" · ")}</dd>
+        </div>
+        <div>
+          <dt>{words.spend}</dt>
+          <dd>
+            {words.tokens(agent.tokensToday)} · {usd}
+          </dd>
+        </div>
+        <div>
+          <dt>{words.channel}</dt>
+          <dd>{agent.channel ?? words.noChannel}</dd>
+        </div>
+        <div>
+          <dt>{words.service}</dt>
+          <dd>{agent.service}</dd>
+        </div>
+      </dl>
+      {agent.accounts.length === 0 ? (
+        <p className="soft small">{words.noAccounts}</p>
+      ) : (
+        <ul className="agent-accounts" aria-label={words.accounts}>
+          {agent.accounts.map((account) => (
+            <AccountRow key={account.adapter} agent={agent} account={account} />
+          ))}
+        </ul>
+      )}
+    </article>
+  );
+}
+
+function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }): ReactNode {
+  const { text, language } = useLanguage();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const isAdmin = useIsAdmin();
+  const isPaused = account.state === "paused";
+  const pause = useMutation({
+    mutationFn: () => client.rooms().pause(agent.id, !isPaused, account.adapter),
+    onSettled: () => queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }),
+  });
+  const Icon = account.adapter === "discord" ? IconBrandDiscord : IconWorld;
+  const words = isPaused ? text.agents.resume : text.agents.pause;
+  return (
+    <li>
+      <Icon size={15} stroke={1.7} aria-hidden />
+      <span className="agent-account">
+        <span>
+          {account.adapter} · <strong data-state={account.state}>{text.agents.states[account.state]}</strong>
+        </span>
+        <span className="soft small">{account.detail ?? text.agents.since(whenOf(account.changedAt, language))}</span>
+        {pause.error !== null && <span className="error-note small">{pause.error.message}</span>}
+      </span>
+      {isAdmin && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={isPaused ? <IconPlayerPlay size={14} /> : <IconPlayerPause size={14} />}
+          loading={pause.isPending}
+          aria-label={`${words}: ${agent.displayName} · ${account.adapter}`}
+          onClick={() => pause.mutate()}
+        >
+          {words}
+        </Button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,84 @@
+import { Button, TextInput } from "@mantine/core";
+import { IconSearch, IconUsers } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import type { DureClient, RoomAgent } from "dure/client";
+import { useEffect, useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+import { lettersOf } from "../rooms/mention.ts";
+import { ROOM_KEYS } from "../rooms/room-data.ts";
+import { useAgents } from "../rooms/use-rooms.ts";
+import { AgentFacts } from "./agent-facts.tsx";
+import "./agents.css";
+
+/** The directory: who is there, on which accounts, with how much to do, at what cost. */
+export function AgentsPage(): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const agents = useAgents();
+  const [search, setSearch] = useState("");
+  useEffect(() => {
+    document.title = `${text.agents.pageTitle} · dure`;
+  }, [text]);
+  useEffect(() => {
+    const leave = new AbortController();
+    void follow(client, () => void queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }), leave.signal);
+    return () => leave.abort();
+  }, [client, queries]);
+
+  const all = agents.data ?? [];
+  const wanted = lettersOf(search.trim());
+  const shown = all.filter((agent) => lettersOf(wordsOf(agent)).includes(wanted));
+  return (
+    <div className="agents">
+      <header>
+        <h1>{text.agents.pageTitle}</h1>
+        <p className="soft">{text.agents.lead}</p>
+      </header>
+      {all.length > 0 && (
+        <TextInput className="agents-search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.agents.search} aria-label={text.agents.search} leftSection={<IconSearch size={15} />} />
+      )}
+      {agents.error !== null && (
+        <div className="problem" role="alert">
+          <p>{agents.error.message}</p>
+          <div className="problem-actions">
+            <Button size="compact-sm" variant="default" onClick={() => void agents.refetch()}>
+              {text.connection.retry}
+            </Button>
+          </div>
+        </div>
+      )}
+      {agents.isSuccess && shown.length === 0 && (
+        <div className="agents-empty">
+          <IconUsers size={30} stroke={1.4} aria-hidden />
+          <p>{all.length === 0 ? text.agents.empty : text.agents.noMatch(search.trim())}</p>
+          {all.length === 0 && <p className="soft small">{text.agents.emptyHint}</p>}
+        </div>
+      )}
+      <ul className="agents-list">
+        {shown.map((agent) => (
+          <li key={agent.id}>
+            <AgentFacts agent={agent} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function wordsOf({ id, displayName, service, channel, accounts }: RoomAgent): string {
+  return [displayName, id, service, channel, ...accounts.map(({ adapter }) => adapter)].join(" ");
+}
+
+/** What changes an agent's facts: accounts, and work that begins and ends. */
+const EVENT_TYPES = ["account.*", "room.message", "room.heard", "room.handled"];
+
+/** Calls `read` after each news, and once the connection stands, until the signal aborts. */
+async function follow(client: DureClient, read: () => void, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _news of client.events({ types: EVENT_TYPES }, { signal, onReset: read, onConnection: (state) => state === "connected" && read() })) read();
+  } catch {
+    // Left, or refused: the list is then as it was when the page was opened.
+  }
+}

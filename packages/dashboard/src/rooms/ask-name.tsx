@@ -1,0 +1,48 @@
+import { Button, TextInput } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import { DureError } from "dure/client";
+import { useState, type FormEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+
+/** Longest name, characters. Source: docs/spec/collaboration §9, as the server checks it. */
+const LONGEST_NAME = 60;
+
+/** Asks once who speaks here, where nobody logs in. The server says whether the name is free. */
+export function AskName(): ReactNode {
+  const text = useText();
+  const { client, personName } = useParts();
+  const [name, setName] = useState("");
+  const plain = name.normalize("NFC").trim();
+  const enter = useMutation({ mutationFn: () => client.rooms(plain).list(), onSuccess: () => personName.choose(plain) });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (plain !== "") enter.mutate();
+  };
+  const { error } = enter;
+  return (
+    <div className="center-page">
+      <form className="login" onSubmit={submit}>
+        <img src="/mark.svg" alt="" width={44} height={44} />
+        <h1>{text.rooms.ask.title}</h1>
+        <p className="soft">{text.rooms.ask.lead}</p>
+        <TextInput
+          label={text.rooms.ask.name}
+          value={name}
+          maxLength={LONGEST_NAME}
+          onChange={(event) => {
+            setName(event.currentTarget.value);
+            if (enter.isError) enter.reset();
+          }}
+          error={error === null ? undefined : [error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}
+          autoComplete="nickname"
+          autoFocus
+          size="md"
+        />
+        <Button type="submit" size="md" loading={enter.isPending} disabled={plain === ""} fullWidth>
+          {text.rooms.ask.submit}
+        </Button>
+      </form>
+    </div>
+  );
+}

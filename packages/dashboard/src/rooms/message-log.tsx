@@ -1,0 +1,211 @@
+import { Button } from "@mantine/core";
+import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { systemClock, type Room, type RoomAgent } from "dure/client";
+import { Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode, type RefObject } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
+import { ROOM_KEYS, type Speaker } from "./room-data.ts";
+import type { Posting } from "./room-posts.ts";
+import { standOf, type Timeline } from "./timeline.ts";
+
+/** Closer than this to the end counts as reading the newest, pixels. */
+const NEAR_END = 80;
+/** How long the message that a link led to is lit, milliseconds; the style says the same. */
+const LIT_MS = 1_800;
+
+export function MessageLog(props: {
+  who: Speaker;
+  place: Room;
+  channel: Room | undefined;
+  timeline: Timeline;
+  postings: readonly Posting[];
+  agents: readonly RoomAgent[];
+  nameOf: (agent: string) => string;
+}): ReactNode {
+  const { who, place, channel, timeline, postings, agents, nameOf } = props;
+  const { text, language } = useLanguage();
+  const { roomData } = useParts();
+  const { messages, hasOlder } = timeline;
+  const last = messages.at(-1)?.seq ?? 0;
+  const [unreadFrom] = useState(() => firstUnread(timeline, place.unread ?? 0));
+  const [loading, setLoading] = useState(false);
+  const [lit, setLit] = useState<string>();
+  const log = useRef<HTMLDivElement>(null);
+  const { following, newer, onScroll, toEnd } = useFollowing(log, { last, first: messages[0]?.seq ?? 0, postings: postings.length });
+  useMarkRead(who, place, last, following);
+
+  const older = async (): Promise<void> => {
+    setLoading(true);
+    await roomData.older(who, place.id).finally(() => setLoading(false));
+  };
+  const jump = (id: string): void => {
+    document.getElementById(id)?.scrollIntoView({ block: "center" });
+    setLit(id);
+  };
+  useEffect(() => {
+    if (lit === undefined) return undefined;
+    return systemClock.after(LIT_MS, () => setLit(undefined));
+  }, [lit]);
+  const byId = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages]);
+  return (
+    <div className="room-log" ref={log} onScroll={onScroll} tabIndex={0} role="log" aria-label={text.rooms.log(place.name)}>
+      {hasOlder && (
+        <Button className="room-older" variant="subtle" color="gray" size="compact-sm" loading={loading} onClick={() => void older()}>
+          {text.rooms.older}
+        </Button>
+      )}
+      {messages.length === 0 && postings.length === 0 && <Nothing place={place} nameOf={nameOf} channel={channel} />}
+      <ol className="room-messages">
+        {messages.map((message, index) => {
+          const stand = standOf(messages[index - 1], message);
+          return (
+            <Fragment key={message.id}>
+              {stand === "new-day" && (
+                <li className="room-day">
+                  <span>{new Intl.DateTimeFormat(language, { dateStyle: "full" }).format(message.at)}</span>
+                </li>
+              )}
+              {message.seq === unreadFrom && (
+                <li className="room-day" data-unread>
+                  <span>{text.rooms.unreadFrom}</span>
+                </li>
+              )}
+              <MessageRow
+                message={message}
+                under={stand === "same-name" && message.seq !== unreadFrom}
+                lit={lit === message.id}
+                agents={agents}
+                nameOf={nameOf}
+                working={timeline.working[message.id]}
+                replied={messages[index - 1]?.id === message.replyTo ? undefined : byId.get(message.replyTo ?? "")}
+                onJump={jump}
+              />
+            </Fragment>
+          );
+        })}
+        {postings.map((posting) => (
+          <PostingRow key={posting.clientId} posting={posting} agents={agents} />
+        ))}
+      </ol>
+      {!following && (
+        <button type="button" className="room-newer" onClick={toEnd}>
+          <IconArrowDown size={15} aria-hidden />
+          {newer > 0 ? text.rooms.newer(newer) : text.chat.toBottom}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Keeps the newest in sight of whoever reads the newest, and everything where it is for everybody else. */
+function useFollowing(
+  ref: RefObject<HTMLDivElement | null>,
+  { last, first, postings }: { last: number; first: number; postings: number },
+): { following: boolean; newer: number; onScroll: () => void; toEnd: () => void } {
+  const atEnd = useRef(true);
+  const [following, setFollowing] = useState(true);
+  const [seen, setSeen] = useState(last);
+  const before = useRef({ postings, first, height: 0 });
+  if (following && seen !== last) setSeen(last);
+
+  useLayoutEffect(() => {
+    const element = ref.current!;
+    if (postings > before.current.postings) atEnd.current = true; // one's own message is always shown
+    if (atEnd.current) element.scrollTop = element.scrollHeight;
+    else if (first < before.current.first) element.scrollTop += element.scrollHeight - before.current.height; // older ones came in above
+    before.current = { postings, first, height: element.scrollHeight };
+  });
+  useEffect(() => {
+    // A log that gets lower, such as when a telephone shows its keyboard, keeps its end in sight.
+    const observer = new ResizeObserver(() => {
+      if (atEnd.current && ref.current) ref.current.scrollTop = ref.current.scrollHeight;
+    });
+    observer.observe(ref.current!);
+    return () => observer.disconnect();
+  }, [ref]);
+  const onScroll = (): void => {
+    const element = ref.current!;
+    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    setFollowing(atEnd.current);
+  };
+  const toEnd = (): void => ref.current!.scrollTo({ top: ref.current!.scrollHeight });
+  return { following, newer: last - seen, onScroll, toEnd };
+}
+
+/** What stood at the end of a page that somebody looked at was read. */
+function useMarkRead(who: Speaker, place: Room, last: number, following: boolean): void {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const marked = useRef(0);
+  useEffect(() => {
+    const mark = (): void => {
+      if (!following || last <= marked.current || document.visibilityState !== "visible") return;
+      marked.current = last;
+      client
+        .rooms(who)
+        .markRead(place.id, last)
+        .then(() => queries.invalidateQueries({ queryKey: place.kind === "thread" ? ROOM_KEYS.allThreads(who) : ROOM_KEYS.list(who) }))
+        .catch(() => (marked.current = 0)); // the next message, or the next look, tries again
+    };
+    mark();
+    document.addEventListener("visibilitychange", mark);
+    return () => document.removeEventListener("visibilitychange", mark);
+  }, [client, queries, who, place.id, place.kind, last, following]);
+}
+
+/** The first message that was not read when the place was opened; none where all of it is new. */
+function firstUnread({ messages }: Timeline, unread: number): number | undefined {
+  const last = messages.at(-1)?.seq ?? 0;
+  const from = last - unread + 1;
+  return unread > 0 && from > (messages[0]?.seq ?? 1) ? from : undefined;
+}
+
+function Nothing({ place, channel, nameOf }: { place: Room; channel: Room | undefined; nameOf: (agent: string) => string }): ReactNode {
+  const text = useText();
+  const hint = place.kind === "channel" ? text.rooms.beginHint.channel(nameOf(channel?.defaultAgent ?? "")) : text.rooms.beginHint[place.kind];
+  return (
+    <div className="room-empty">
+      <h2>{text.rooms.begin[place.kind](place.name)}</h2>
+      <p className="soft">{hint}</p>
+    </div>
+  );
+}
+
+/** One's own words before the place has them. */
+function PostingRow({ posting, agents }: { posting: Posting; agents: readonly RoomAgent[] }): ReactNode {
+  const text = useText();
+  const { roomPosts } = useParts();
+  const { clientId, problem } = posting;
+  const mentioned = useMemo(() => agents.map(({ id }) => id), [agents]);
+  const name = posting.who ?? text.chat.you;
+  return (
+    <li className="room-message" data-status={posting.status}>
+      <Portrait name={name} kind="person" />
+      <div className="room-message-body">
+        <p className="room-message-head">
+          <strong>{name}</strong>
+          {posting.status === "sending" && <span className="soft">{text.rooms.delivery.queued}</span>}
+        </p>
+        <RoomText text={posting.text} mentioned={mentioned} agents={agents} />
+        {posting.status === "failed" && (
+          <div className="problem" role="alert">
+            <p>
+              <strong>{text.chat.failed}.</strong> {problem?.message}
+            </p>
+            {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
+            <div className="problem-actions">
+              <Button size="compact-sm" variant="default" leftSection={<IconRefresh size={14} />} onClick={() => roomPosts.retry(clientId)}>
+                {text.chat.retry}
+              </Button>
+              <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconTrash size={14} />} onClick={() => roomPosts.discard(clientId)}>
+                {text.chat.discard}
+              </Button>
+            </div>
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}

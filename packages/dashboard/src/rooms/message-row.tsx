@@ -1,0 +1,183 @@
+import { Button } from "@mantine/core";
+import { IconAlertTriangle, IconClock, IconCornerUpLeft, IconHelpCircle, IconInfoCircle } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { DureError, type RoomAgent, type RoomMessage } from "dure/client";
+import { memo, useMemo, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { Markdown } from "../chat/markdown.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { momentOf, whenOf } from "../when.ts";
+import { mentionChips, mentionPieces } from "./mention.ts";
+import { RoleLine } from "./role-line.tsx";
+import { useEscalations, useIsAdmin } from "./use-rooms.ts";
+
+interface MessageRowProps {
+  readonly message: RoomMessage;
+  /** Stands below another one of the same author: needs no name. */
+  readonly under: boolean;
+  readonly lit: boolean;
+  readonly agents: readonly RoomAgent[];
+  readonly nameOf: (agent: string) => string;
+  /** Agents that answer it now. */
+  readonly working: readonly string[] | undefined;
+  /** The message that it answers, unless that stands right above. */
+  readonly replied: RoomMessage | undefined;
+  readonly onJump: (message: string) => void;
+}
+
+export const MessageRow = memo(function MessageRow(props: MessageRowProps): ReactNode {
+  const { message, under, lit, agents, nameOf, replied, onJump } = props;
+  const { text, language } = useLanguage();
+  if (message.mark === "notice") return <NoticeRow {...props} />;
+  const time = (
+    <time dateTime={new Date(message.at).toISOString()} title={momentOf(message.at, language)}>
+      {whenOf(message.at, language)}
+    </time>
+  );
+  return (
+    <li className="room-message" id={message.id} data-kind={message.authorKind} data-under={under || undefined} data-lit={lit || undefined} data-delivery={message.delivery}>
+      {under ? <span className="room-message-time">{time}</span> : <Portrait name={message.authorName} kind={message.authorKind} />}
+      <div className="room-message-body">
+        <p className={under ? "hidden-words" : "room-message-head"}>
+          <strong>{message.authorName}</strong>
+          {message.authorKind !== "person" && <span className="author-kind">{text.rooms[message.authorKind]}</span>}
+          {!under && time}
+          {message.mark === "reminder" && <span className="author-kind">{text.rooms.reminder}</span>}
+        </p>
+        {replied !== undefined && (
+          <button type="button" className="room-reply" onClick={() => onJump(replied.id)}>
+            <IconCornerUpLeft size={13} aria-hidden />
+            <span>{text.rooms.replyTo(replied.authorName)}</span>
+            <span className="room-reply-words">{plainOf(replied, agents)}</span>
+          </button>
+        )}
+        <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+        {message.editedAt !== null && <span className="soft small">{text.rooms.edited}</span>}
+        <Attachments message={message} />
+        <Buttons message={message} />
+        <DeliveryNote message={message} />
+        <RoleLine message={message} working={props.working} nameOf={nameOf} onJump={onJump} />
+      </div>
+    </li>
+  );
+});
+
+/** A line of dure in an agent's name: quiet, unless it asks something. */
+function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
+  const { text, language } = useLanguage();
+  const asks = message.buttons !== null && message.buttons.length > 0;
+  const Icon = asks ? IconHelpCircle : IconInfoCircle;
+  return (
+    <li className="room-notice" id={message.id} data-asks={asks || undefined} data-lit={lit || undefined}>
+      <Icon size={15} aria-hidden />
+      <div>
+        <span className="hidden-words">{`${text.rooms.notice} · ${message.authorName}`}</span>
+        <RoomText text={message.text} mentioned={message.mentions} agents={agents} />
+        <Buttons message={message} />
+        <DeliveryNote message={message} />
+      </div>
+      <time dateTime={new Date(message.at).toISOString()}>{whenOf(message.at, language)}</time>
+    </li>
+  );
+}
+
+/** Markdown with mentions as chips. */
+export function RoomText({ text, mentioned, agents }: { text: string; mentioned: readonly string[]; agents: readonly RoomAgent[] }): ReactNode {
+  const plugins = useMemo(() => [mentionChips(mentioned, agents)], [mentioned, agents]);
+  return <Markdown plugins={plugins}>{text}</Markdown>;
+}
+
+export function Portrait({ name, kind }: { name: string; kind: RoomMessage["authorKind"] }): ReactNode {
+  return (
+    <span className="portrait" data-kind={kind} aria-hidden>
+      {Array.from(name.trim())[0]?.toUpperCase() ?? "?"}
+    </span>
+  );
+}
+
+function Attachments({ message }: { message: RoomMessage }): ReactNode {
+  if (message.attachments.length === 0) return null;
+  return (
+    <ul className="room-attachments">
+      {message.attachments.map(({ name, url }, index) => (
+        <li key={index}>
+          {url !== undefined && /^https?:\/\//.test(url) ? (
+            <a href={url} target="_blank" rel="noreferrer noopener">
+              {name ?? url}
+            </a>
+          ) : (
+            (name ?? "")
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
+  const text = useText();
+  const { delivery, deliveryError } = message;
+  if (delivery === "sent") return null;
+  if (delivery === "queued") {
+    return (
+      <p className="delivery">
+        <IconClock size={13} aria-hidden />
+        {text.rooms.delivery.queued}
+      </p>
+    );
+  }
+  return (
+    <p className="delivery" data-bad>
+      <IconAlertTriangle size={13} aria-hidden />
+      {[text.rooms.delivery[delivery], deliveryError?.message ?? deliveryError?.code].filter(Boolean).join(": ")}
+    </p>
+  );
+}
+
+/** Buttons answer the question that the message asks; the first answer counts, wherever it was given. */
+function Buttons({ message }: { message: RoomMessage }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const isAdmin = useIsAdmin();
+  const buttons = (message.buttons ?? []).map(({ value, label }) => ({ escalation: value.slice(0, value.indexOf(":")), value: value.slice(value.indexOf(":") + 1), label }));
+  const escalations = useEscalations(isAdmin && buttons.length > 0);
+  const answer = useMutation({
+    mutationFn: ({ escalation, value }: { escalation: string; value: string }) => client.answerEscalation(escalation, value),
+    onSettled: () => queries.invalidateQueries({ queryKey: ["escalations"] }),
+  });
+  if (buttons.length === 0) return null;
+  if (!isAdmin) return <p className="soft small">{text.escalations.notYours}</p>;
+
+  const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
+  if (asked !== undefined && asked.status !== "open") {
+    const label = asked.options.find(({ value }) => value === asked.answer)?.label ?? asked.answer ?? "";
+    return <p className="soft small">{asked.status === "expired" ? text.escalations.statuses.expired : text.rooms.buttonsAnswered(label, asked.answeredBy ?? "")}</p>;
+  }
+  return (
+    <>
+      <div className="room-buttons">
+        {buttons.map(({ escalation, value, label }, index) => (
+          <Button key={value} size="compact-md" variant={index === 0 ? "filled" : "default"} disabled={answer.isPending} loading={answer.isPending && answer.variables.value === value} onClick={() => answer.mutate({ escalation, value })}>
+            {label}
+          </Button>
+        ))}
+      </div>
+      {answer.error !== null && (
+        <p className="error-note small" role="alert">
+          {[answer.error.message, answer.error instanceof DureError ? answer.error.hint : undefined].filter(Boolean).join(" ")}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** A message in one line. */
+function plainOf(message: RoomMessage, agents: readonly RoomAgent[]): string {
+  return mentionPieces(message.text, message.mentions, agents)
+    .map((piece) => (typeof piece === "string" ? piece : piece.label))
+    .join("")
+    .replaceAll(/[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gm, "")
+    .replaceAll(/\s+/g, " ")
+    .slice(0, 120);
+}

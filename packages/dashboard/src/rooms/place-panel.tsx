@@ -1,0 +1,133 @@
+import { ActionIcon, TextInput } from "@mantine/core";
+import { IconMessage2, IconSearch, IconX } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { Room, RoomAgent, Thread } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { AgentFacts } from "../agents/agent-facts.tsx";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { whenOf } from "../when.ts";
+import { lettersOf } from "./mention.ts";
+import { Portrait } from "./message-row.tsx";
+import { ROOM_KEYS, type Speaker } from "./room-data.ts";
+import { OnlineDot, UnreadMark } from "./room-list.tsx";
+import { useThreads } from "./use-rooms.ts";
+
+/** Of a channel: its threads and who listens. Of a thread: who takes part. Of a direct room: with whom one talks. */
+export function PlacePanel(props: { who: Speaker; place: Room; channel: Room | undefined; thread: Thread | undefined; agents: readonly RoomAgent[]; nameOf: (agent: string) => string }): ReactNode {
+  const { who, place, channel, thread, agents, nameOf } = props;
+  const text = useText();
+  const direct = place.kind === "direct" ? agents.find(({ id }) => id === place.agent) : undefined;
+  if (place.kind === "direct") return <div className="room-panel-body">{direct !== undefined && <AgentFacts agent={direct} />}</div>;
+  return (
+    <div className="room-panel-body">
+      {thread !== undefined && <Participants who={who} thread={thread} agents={agents} nameOf={nameOf} />}
+      {channel !== undefined && <Threads who={who} channel={channel} current={thread?.id} nameOf={nameOf} />}
+      {place.kind === "channel" && (
+        <section>
+          <h2 className="panel-title">{text.rooms.panel.agents}</h2>
+          <ul className="room-people">
+            {agents.map((agent) => (
+              <li key={agent.id}>
+                <Portrait name={agent.displayName} kind="agent" />
+                <span>{agent.displayName}</span>
+                <OnlineDot agent={agent} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Participants({ who, thread, agents, nameOf }: { who: Speaker; thread: Thread; agents: readonly RoomAgent[]; nameOf: (agent: string) => string }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: (agent: string) => client.rooms(who).removeParticipant(thread.id, agent),
+    onSettled: () => queries.invalidateQueries({ queryKey: ROOM_KEYS.allThreads(who) }),
+  });
+  return (
+    <section aria-label={text.rooms.panel.participants}>
+      <h2 className="panel-title">{text.rooms.panel.participants}</h2>
+      {thread.participants.length === 0 && <p className="panel-empty">{text.rooms.panel.noParticipants}</p>}
+      <ul className="room-people">
+        {thread.participants.map((id) => {
+          const agent = agents.find((one) => one.id === id);
+          return (
+            <li key={id}>
+              <Portrait name={nameOf(id)} kind="agent" />
+              <span>{nameOf(id)}</span>
+              {agent !== undefined && <OnlineDot agent={agent} />}
+              <ActionIcon variant="subtle" color="gray" size="sm" aria-label={text.rooms.panel.remove(nameOf(id))} loading={remove.isPending && remove.variables === id} onClick={() => remove.mutate(id)}>
+                <IconX size={14} />
+              </ActionIcon>
+            </li>
+          );
+        })}
+      </ul>
+      {remove.error !== null && <p className="error-note small">{remove.error.message}</p>}
+      <p className="room-panel-facts">
+        <span>{text.rooms.panel.messages(thread.messages)}</span>
+        {thread.openRequests > 0 && <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>}
+      </p>
+    </section>
+  );
+}
+
+function Threads({ who, channel, current, nameOf }: { who: Speaker; channel: Room; current: string | undefined; nameOf: (agent: string) => string }): ReactNode {
+  const text = useText();
+  const threads = useThreads(who, channel.id);
+  const [search, setSearch] = useState("");
+  const wanted = lettersOf(search.trim());
+  const all = threads.data ?? [];
+  const shown = all.filter((thread) => lettersOf([thread.name, ...thread.participants.map(nameOf)].join(" ")).includes(wanted));
+  return (
+    <section aria-label={text.rooms.panel.threads}>
+      <h2 className="panel-title">{current === undefined ? text.rooms.panel.threads : text.rooms.panel.otherThreads}</h2>
+      {threads.isSuccess && all.length === 0 && (
+        <p className="panel-empty">
+          {text.rooms.panel.noThreads} {text.rooms.panel.noThreadsHint}
+        </p>
+      )}
+      {threads.error !== null && <p className="error-note small">{threads.error.message}</p>}
+      {all.length > 0 && (
+        <TextInput size="xs" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.rooms.panel.searchThreads} aria-label={text.rooms.panel.searchThreads} leftSection={<IconSearch size={14} />} />
+      )}
+      {all.length > 0 && shown.length === 0 && <p className="panel-empty">{text.rooms.panel.noThreadMatch(search.trim())}</p>}
+      <ul className="thread-list">
+        {shown.map((thread) => (
+          <li key={thread.id}>
+            <ThreadCard thread={thread} isCurrent={thread.id === current} nameOf={nameOf} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ThreadCard({ thread, isCurrent, nameOf }: { thread: Thread; isCurrent: boolean; nameOf: (agent: string) => string }): ReactNode {
+  const { text, language } = useLanguage();
+  return (
+    <Link to="/rooms/$place" params={{ place: thread.id }} className="thread-card" data-active={isCurrent || undefined} aria-current={isCurrent ? "page" : undefined}>
+      <span className="thread-name">
+        <IconMessage2 size={15} stroke={1.7} aria-hidden />
+        <span>{thread.name}</span>
+        {!isCurrent && <UnreadMark count={thread.unread ?? 0} />}
+      </span>
+      <span className="thread-facts">
+        {thread.state !== "open" && (
+          <span className="thread-state" data-state={thread.state}>
+            {text.rooms.states[thread.state]}
+          </span>
+        )}
+        {thread.participants.length > 0 && <span>{thread.participants.map(nameOf).join(", ")}</span>}
+        {thread.openRequests > 0 && <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>}
+        <time dateTime={new Date(thread.activeAt).toISOString()}>{text.rooms.panel.active(whenOf(thread.activeAt, language))}</time>
+      </span>
+    </Link>
+  );
+}

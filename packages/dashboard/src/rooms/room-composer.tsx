@@ -1,0 +1,137 @@
+import { ActionIcon } from "@mantine/core";
+import { IconArrowUp } from "@tabler/icons-react";
+import type { Room, RoomAgent } from "dure/client";
+import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { fitHeight, isComposing } from "../chat/composer.tsx";
+import { useText } from "../language.tsx";
+import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
+import { Portrait } from "./message-row.tsx";
+import type { Speaker } from "./room-data.ts";
+import { OnlineDot } from "./room-list.tsx";
+
+/** Where a message is written. `@` offers agents; Enter sends, but never while a syllable is being composed. */
+export function RoomComposer({ who, place, last, agents }: { who: Speaker; place: Room; /** `seq` of the newest message. */ last: number; agents: readonly RoomAgent[] }): ReactNode {
+  const text = useText();
+  const { roomPosts } = useParts();
+  const [message, setMessage] = useState(() => roomPosts.draft(place.id));
+  const [caret, setCaret] = useState(0);
+  const [chosen, setChosen] = useState(0);
+  const [dismissed, setDismissed] = useState<number>();
+  const field = useRef<HTMLTextAreaElement>(null);
+  const caretToSet = useRef<number>(undefined);
+  const id = useId();
+
+  const begun = mentionBegun(message, caret);
+  const offered = begun === undefined || begun.from === dismissed ? [] : mentionable(begun.query, agents);
+  const active = Math.min(chosen, offered.length - 1);
+
+  useLayoutEffect(() => {
+    const element = field.current;
+    if (element === null) return;
+    fitHeight(element);
+    if (caretToSet.current === undefined) return;
+    element.setSelectionRange(caretToSet.current, caretToSet.current);
+    caretToSet.current = undefined;
+  });
+
+  const write = (next: string, at: number): void => {
+    setMessage(next);
+    setCaret(at);
+    setChosen(0);
+    roomPosts.keepDraft(place.id, next);
+  };
+  const take = (agent: RoomAgent): void => {
+    if (begun === undefined) return;
+    const written = mentionWritten(message, caret, begun, agent, agents);
+    caretToSet.current = written.caret;
+    write(written.text, written.caret);
+    field.current?.focus();
+  };
+  const submit = (): void => {
+    if (message.trim() === "") return;
+    roomPosts.send(who, place.id, message.trim(), last);
+    write("", 0);
+    field.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (isComposing(event)) return; // this key ends a syllable, or belongs to it
+    const agent = offered[active];
+    if (agent !== undefined) {
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        setChosen((active + (event.key === "ArrowDown" ? 1 : offered.length - 1)) % offered.length);
+        return event.preventDefault();
+      }
+      if ((event.key === "Enter" && !event.shiftKey) || (event.key === "Tab" && !event.shiftKey)) {
+        take(agent);
+        return event.preventDefault();
+      }
+      if (event.key === "Escape") {
+        setDismissed(begun?.from);
+        return event.preventDefault();
+      }
+    }
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    submit();
+  };
+
+  if (place.adapter !== "web" || place.state === "closed") {
+    return <p className="room-no-composer">{place.state === "closed" ? text.rooms.composer.closed : text.rooms.composer.elsewhere(place.adapter)}</p>;
+  }
+  return (
+    <div className="composer room-composer">
+      {offered.length > 0 && (
+        <div className="mention-list" id={`${id}-list`} role="listbox" aria-label={text.rooms.composer.candidates}>
+          {offered.map((agent, index) => (
+            <div
+              key={agent.id}
+              id={`${id}-${agent.id}`}
+              role="option"
+              aria-selected={index === active}
+              tabIndex={-1}
+              onPointerDown={(event) => {
+                event.preventDefault(); // the field keeps the focus
+                take(agent);
+              }}
+              onPointerMove={() => setChosen(index)}
+            >
+              <Portrait name={agent.displayName} kind="agent" />
+              <span className="mention-name">{agent.displayName}</span>
+              <span className="soft small">{agent.id}</span>
+              <OnlineDot agent={agent} />
+            </div>
+          ))}
+        </div>
+      )}
+      <div className="composer-box">
+        <textarea
+          ref={field}
+          rows={1}
+          value={message}
+          onChange={(event) => write(event.currentTarget.value, event.currentTarget.selectionStart)}
+          onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+          onBlur={() => setDismissed(begun?.from)}
+          onFocus={() => setDismissed(undefined)}
+          onKeyDown={onKeyDown}
+          placeholder={text.rooms.composer.placeholders[place.kind](place.name)}
+          aria-label={text.rooms.composer.label}
+          aria-describedby="room-composer-hint"
+          aria-autocomplete="list"
+          aria-controls={offered.length > 0 ? `${id}-list` : undefined}
+          aria-activedescendant={offered[active] === undefined ? undefined : `${id}-${offered[active].id}`}
+          enterKeyHint="send"
+        />
+        <ActionIcon size={36} radius="xl" aria-label={text.rooms.composer.send} disabled={message.trim() === ""} onClick={submit}>
+          <IconArrowUp size={19} />
+        </ActionIcon>
+      </div>
+      <p id="room-composer-hint" className="composer-hint">
+        {text.rooms.composer.hint}
+      </p>
+      <p className="hidden-words" role="status">
+        {offered.length > 0 && text.rooms.composer.offered(offered.length)}
+      </p>
+    </div>
+  );
+}

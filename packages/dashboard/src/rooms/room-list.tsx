@@ -1,0 +1,139 @@
+import { Button, TextInput } from "@mantine/core";
+import { IconBrandDiscord, IconHash, IconSearch } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import type { Room, RoomAgent } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { onlineOf } from "../agents/online.ts";
+import { useParts } from "../app-parts.tsx";
+import { useText } from "../language.tsx";
+import { lettersOf } from "./mention.ts";
+import { ROOM_KEYS, type Speaker } from "./room-data.ts";
+import "./rooms.css";
+import { useAgents, useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
+
+/** Channels, and every agent with whom one can talk alone; with unread marks. */
+export function RoomList(): ReactNode {
+  const text = useText();
+  const { personName } = useParts();
+  const { who, asks, named } = useSpeaker();
+  const rooms = useRoomList(who);
+  const agents = useAgents(!asks);
+  const { place } = useParams({ strict: false });
+  const isThread = rooms.isSuccess && !rooms.data.some((room) => room.id === place);
+  const thread = useThread(who, isThread ? place : undefined);
+  const [search, setSearch] = useState("");
+  if (asks || rooms.data === undefined) return null;
+
+  const current = thread.data?.parent ?? place;
+  const fits = (name: string): boolean => lettersOf(name).includes(lettersOf(search.trim()));
+  const channels = rooms.data.filter((room) => room.kind === "channel" && fits(room.name));
+  const known = (agents.data ?? []).filter((agent) => agent.accounts.some(({ adapter }) => adapter === "web"));
+  const shown = known.filter((agent) => fits(agent.displayName) || fits(agent.id));
+  return (
+    <nav className="rooms-nav" aria-label={text.rooms.label}>
+      <TextInput size="sm" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.rooms.search} aria-label={text.rooms.search} leftSection={<IconSearch size={15} />} />
+      {search.trim() !== "" && channels.length + shown.length === 0 && <p className="soft small sessions-empty">{text.rooms.noMatch(search.trim())}</p>}
+      {channels.length > 0 && (
+        <section>
+          <h2 className="rooms-title">{text.rooms.channels}</h2>
+          <ul>
+            {channels.map((room) => (
+              <li key={room.id}>
+                <RoomLink room={room} isCurrent={room.id === current} isThread={room.id !== place} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {shown.length > 0 && (
+        <section>
+          <h2 className="rooms-title">{text.rooms.direct}</h2>
+          <ul>
+            {shown.map((agent) => (
+              <li key={agent.id}>
+                <DirectLink agent={agent} room={rooms.data.find((room) => room.kind === "direct" && room.agent === agent.id)} current={current} who={who} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {named && (
+        <p className="rooms-person">
+          <span>{text.rooms.speakAs(who ?? "")}</span>
+          <Button variant="subtle" color="gray" size="compact-xs" onClick={() => personName.forget()}>
+            {text.rooms.rename}
+          </Button>
+        </p>
+      )}
+    </nav>
+  );
+}
+
+function RoomLink({ room, isCurrent, isThread }: { room: Room; isCurrent: boolean; isThread: boolean }): ReactNode {
+  const Icon = room.adapter === "discord" ? IconBrandDiscord : IconHash;
+  return (
+    <Link to="/rooms/$place" params={{ place: room.id }} className="room-link" data-active={isCurrent || undefined} aria-current={isCurrent ? (isThread ? "true" : "page") : undefined}>
+      <Icon size={15} stroke={1.8} aria-hidden />
+      <span className="room-link-name">{room.name}</span>
+      <UnreadMark count={isCurrent && !isThread ? 0 : (room.unread ?? 0)} />
+    </Link>
+  );
+}
+
+/** The room is made when it is asked for. */
+function DirectLink({ agent, room, current, who }: { agent: RoomAgent; room: Room | undefined; current: string | undefined; who: Speaker }): ReactNode {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const open = useMutation({
+    mutationFn: () => client.rooms(who).direct(agent.id),
+    onSuccess: async (made) => {
+      await queries.invalidateQueries({ queryKey: ROOM_KEYS.list(who) });
+      await navigate({ to: "/rooms/$place", params: { place: made.id } });
+    },
+  });
+  const words = (
+    <>
+      <OnlineDot agent={agent} />
+      <span className="room-link-name">{agent.displayName}</span>
+    </>
+  );
+  if (room === undefined) {
+    return (
+      <button type="button" className="room-link" disabled={open.isPending} onClick={() => open.mutate()}>
+        {words}
+        {open.error !== null && <span className="error-note small">{open.error.message}</span>}
+      </button>
+    );
+  }
+  const isCurrent = room.id === current;
+  return (
+    <Link to="/rooms/$place" params={{ place: room.id }} className="room-link" data-active={isCurrent || undefined} aria-current={isCurrent ? "page" : undefined}>
+      {words}
+      <UnreadMark count={isCurrent ? 0 : (room.unread ?? 0)} />
+    </Link>
+  );
+}
+
+export function OnlineDot({ agent }: { agent: Pick<RoomAgent, "accounts"> }): ReactNode {
+  const text = useText();
+  const state = onlineOf(agent);
+  const words = state === "none" ? text.agents.offline : text.agents.states[state];
+  return (
+    <span className="online-dot" data-state={state} title={words}>
+      <span className="hidden-words">{words}</span>
+    </span>
+  );
+}
+
+export function UnreadMark({ count }: { count: number }): ReactNode {
+  const text = useText();
+  if (count === 0) return null;
+  return (
+    <span className="unread-mark">
+      <span aria-hidden>{count > 99 ? "99+" : count}</span>
+      <span className="hidden-words">{text.rooms.unread(count)}</span>
+    </span>
+  );
+}

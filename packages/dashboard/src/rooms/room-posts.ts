@@ -1,0 +1,109 @@
+import { codeOf, DureError, messageOf, ulid, type DureClient, type RoomMessage } from "dure/client";
+import type { Speaker } from "./room-data.ts";
+
+/** Words that were sent and are not seen in their place yet. */
+export interface Posting {
+  /** The server takes the same one once. */
+  readonly clientId: string;
+  readonly who: Speaker;
+  readonly place: string;
+  readonly text: string;
+  /** `seq` of the newest message of the place when it was written: it stands behind that one. */
+  readonly after: number;
+  readonly status: "sending" | "failed";
+  readonly problem?: DureError;
+}
+
+/**
+ * Those that do not stand in their place yet. A message may be seen before its sending is known to have worked, also when
+ * the answer to it was lost; each message stands for one posting. Whose token speaks is not known here, so there a failed
+ * one is never taken for somebody's same words. Pure.
+ */
+export function unseenOf(postings: readonly Posting[], messages: readonly RoomMessage[]): readonly Posting[] {
+  const taken = new Set<string>();
+  return postings.filter(({ who, text, after, status }) => {
+    if (who === undefined && status === "failed") return true;
+    const found = messages.find((message) => message.seq > after && message.authorKind === "person" && message.text === text && (who === undefined || message.author === who) && !taken.has(message.id));
+    if (found !== undefined) taken.add(found.id);
+    return found === undefined;
+  });
+}
+
+/** What this page says in rooms. It outlives the page of a room: whoever goes elsewhere has still said it. */
+export class RoomPosts {
+  readonly #client: DureClient;
+  /** Called when the server has a message, before its row goes; shows it. */
+  readonly #onPosted: (who: Speaker, place: string) => Promise<void>;
+  readonly #listeners = new Set<() => void>();
+  /** One place's messages are sent one after the other, so that they stand in the order in which they were written. */
+  readonly #lines = new Map<string, Promise<void>>();
+  readonly #drafts = new Map<string, string>();
+  #all: readonly Posting[] = [];
+
+  constructor(options: { client: DureClient; onPosted: (who: Speaker, place: string) => Promise<void> }) {
+    this.#client = options.client;
+    this.#onPosted = options.onPosted;
+  }
+
+  readonly snapshot = (): readonly Posting[] => this.#all;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  send(who: Speaker, place: string, text: string, after: number): void {
+    const posting: Posting = { clientId: ulid(), who, place, text, after, status: "sending" };
+    this.#change([...this.#all, posting]);
+    this.#enqueue(posting);
+  }
+
+  /** The same message again: whether or not the first try arrived, it stands there once. */
+  retry(clientId: string): void {
+    const posting = this.#all.find((one) => one.clientId === clientId);
+    if (posting?.status !== "failed") return;
+    this.#put(clientId, { status: "sending" });
+    this.#enqueue(posting);
+  }
+
+  discard(clientId: string): void {
+    this.#change(this.#all.filter((one) => one.clientId !== clientId));
+  }
+
+  /** What was being written in a place. */
+  draft(place: string): string {
+    return this.#drafts.get(place) ?? "";
+  }
+
+  keepDraft(place: string, text: string): void {
+    if (text === "") this.#drafts.delete(place);
+    else this.#drafts.set(place, text);
+  }
+
+  #enqueue(posting: Posting): void {
+    const { place } = posting;
+    const line = (this.#lines.get(place) ?? Promise.resolve()).then(() => this.#post(posting));
+    this.#lines.set(place, line);
+    void line.then(() => this.#lines.get(place) === line && this.#lines.delete(place));
+  }
+
+  async #post({ clientId, who, place, text }: Posting): Promise<void> {
+    try {
+      await this.#client.rooms(who).post(place, { text, clientId });
+    } catch (error) {
+      const problem = error instanceof DureError ? error : new DureError(codeOf(error) ?? "UNREACHABLE", messageOf(error));
+      return this.#put(clientId, { status: "failed", problem });
+    }
+    await this.#onPosted(who, place).catch(() => {}); // it is said; the log of events brings it
+    this.discard(clientId);
+  }
+
+  #put(clientId: string, part: Partial<Posting>): void {
+    this.#change(this.#all.map((one) => (one.clientId === clientId ? { ...one, ...part } : one)));
+  }
+
+  #change(all: readonly Posting[]): void {
+    this.#all = all;
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,93 @@
+import { Button, Loader } from "@mantine/core";
+import { IconMessageOff, IconMessages } from "@tabler/icons-react";
+import { Link, Navigate, useParams } from "@tanstack/react-router";
+import { DureError } from "dure/client";
+import { useEffect, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import "../chat/chat.css";
+import { useText } from "../language.tsx";
+import "../panel/panel.css";
+import { AskName } from "./ask-name.tsx";
+import { PlaceView } from "./place-view.tsx";
+import type { Speaker } from "./room-data.ts";
+import "./rooms.css";
+import { useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
+
+/** The place that was looked at last; `/rooms` goes back to it. */
+const LAST_PLACE = "dure-room";
+
+/** `/rooms` goes to a room, `/rooms/<place>` shows a channel, a thread or a direct room. */
+export function RoomsPage(): ReactNode {
+  const text = useText();
+  const { who, asks } = useSpeaker();
+  useEffect(() => {
+    document.title = `${text.nav.rooms} · dure`;
+  }, [text]);
+  return asks ? <AskName /> : <Rooms key={who ?? ""} who={who} />;
+}
+
+function Rooms({ who }: { who: Speaker }): ReactNode {
+  const text = useText();
+  const { place: id } = useParams({ strict: false });
+  const { roomData } = useParts();
+  const rooms = useRoomList(who);
+  const room = rooms.data?.find((one) => one.id === id);
+  const thread = useThread(who, id !== undefined && rooms.isSuccess && room === undefined ? id : undefined);
+  useEffect(() => {
+    const leave = new AbortController();
+    void roomData.follow(who, leave.signal);
+    return () => leave.abort();
+  }, [roomData, who]);
+  const place = room ?? thread.data;
+  useEffect(() => {
+    if (place !== undefined) localStorage.setItem(LAST_PLACE, place.id);
+  }, [place]);
+
+  if (rooms.data !== undefined && rooms.data.length === 0) return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
+  if (rooms.error !== null && rooms.data === undefined) {
+    const none = rooms.error instanceof DureError && rooms.error.class === "not-found";
+    return none ? <Empty title={text.rooms.none} hint={text.rooms.noneHint} /> : <Empty title={text.rooms.loadFailed} hint={rooms.error.message} onRetry={() => void rooms.refetch()} />;
+  }
+  if (rooms.data !== undefined && id === undefined) {
+    const goal = localStorage.getItem(LAST_PLACE) ?? rooms.data[0]?.id;
+    return goal !== undefined && <Navigate to="/rooms/$place" params={{ place: goal }} replace />;
+  }
+  if (place !== undefined) return <PlaceView key={place.id} who={who} place={place} channel={rooms.data?.find((one) => one.id === (place.parent ?? place.id))} thread={thread.data} />;
+  if (thread.error !== null) return <Gone />;
+  return (
+    <div className="center-page">
+      <Loader type="dots" aria-label={text.chat.loading} />
+    </div>
+  );
+}
+
+function Empty({ title, hint, onRetry }: { title: string; hint: string; onRetry?: () => void }): ReactNode {
+  const text = useText();
+  return (
+    <div className="center-page">
+      <IconMessages size={36} stroke={1.4} className="soft" aria-hidden />
+      <h1>{title}</h1>
+      <p className="soft">{hint}</p>
+      {onRetry !== undefined && (
+        <Button variant="default" onClick={onRetry}>
+          {text.connection.retry}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Gone(): ReactNode {
+  const text = useText();
+  useEffect(() => localStorage.removeItem(LAST_PLACE), []);
+  return (
+    <div className="center-page">
+      <IconMessageOff size={36} stroke={1.4} className="soft" aria-hidden />
+      <h1>{text.rooms.gone}</h1>
+      <p className="soft">{text.rooms.goneHint}</p>
+      <Button component={Link} to="/rooms" variant="default">
+        {text.rooms.toRooms}
+      </Button>
+    </div>
+  );
+}

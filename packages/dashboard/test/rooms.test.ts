@@ -1,0 +1,318 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { launchBrowser, openPage, siteInPackage, violations, type OpenedPage } from "./browser.ts";
+import { startRoomsTeam, type RoomsTeam } from "./rooms/team.ts";
+
+/** Rooms as people use them: the real server, a real PostgreSQL, real browsers; only the models are functions. */
+
+const world = new AsyncDisposableStack();
+let browser: Browser;
+let server: RoomsTeam;
+
+beforeAll(async () => {
+  const starting = siteInPackage().then(() => startRoomsTeam());
+  [browser, server] = await Promise.all([launchBrowser(), starting]);
+  world.use(server);
+  world.defer(() => browser.close());
+}, 180_000);
+
+afterAll(() => world.disposeAsync());
+
+/** A window of a person who has said who they are. */
+async function enter(person: string, options: BrowserContextOptions & { path?: string } = {}): Promise<OpenedPage> {
+  const { path = "/rooms/web%3Ageneral", ...rest } = options;
+  const opened = await openPage(browser, server.url + path, rest);
+  opened.page.setDefaultTimeout(20_000);
+  await opened.page.getByRole("textbox", { name: /이름|Name/ }).fill(person);
+  await opened.page.keyboard.press("Enter");
+  await field(opened.page).waitFor();
+  return opened;
+}
+
+function field(page: Page) {
+  return page.getByRole("textbox", { name: /메시지 쓰기|Write a message/ });
+}
+
+async function say(page: Page, message: string): Promise<void> {
+  await field(page).fill(message);
+  await page.keyboard.press("Enter");
+}
+
+/** The newest message with this text. */
+function messageWith(page: Page, text: string) {
+  return page.locator(".room-message", { has: page.locator(".markdown", { hasText: text }) }).last();
+}
+
+async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
+  expect(await violations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(complaints).toEqual([]);
+}
+
+describe("two persons in two windows", { timeout: 60_000 }, () => {
+  test("see each other's words at once, under their names, with what each agent does and why", async () => {
+    await using first = await enter("민준", { path: "/" });
+    await using second = await enter("서연");
+
+    await say(first.page, "첫 창에서 하는 **중요한** 말");
+    await messageWith(second.page, "첫 창에서 하는 중요한 말").waitFor();
+    await say(second.page, "둘째 창에서 하는 말");
+    await messageWith(first.page, "둘째 창에서 하는 말").waitFor();
+
+    const seen = messageWith(second.page, "첫 창에서 하는 중요한 말");
+    expect(await seen.locator("strong").first().innerText()).toBe("민준");
+    expect(await seen.locator(".markdown strong").innerText()).toBe("중요한");
+    await seen.locator('.role[data-agent="ruda"]', { hasText: "답함" }).waitFor();
+    expect(await seen.locator('.role[data-role="OBSERVER"]').evaluateAll((all) => all.map((one) => one.getAttribute("data-agent")))).toEqual(["eden", "seum", "dajim"]);
+    expect(await first.page.locator(".room-message", { hasText: "첫 창에서" }).count()).toBe(1); // the row that was shown before the server had it is gone
+    await expectWellMade(first);
+    await expectWellMade(second);
+  });
+
+  test("are asked for a name once, and an agent's name is taken", async () => {
+    await using opened = await openPage(browser, `${server.url}/rooms`);
+    const { page } = opened;
+    await page.getByRole("textbox", { name: "이름" }).fill("루다");
+    await page.keyboard.press("Enter");
+    await page.getByText(/is the name of an agent/).waitFor();
+    await page.getByRole("textbox", { name: "이름" }).fill("지우");
+    await page.keyboard.press("Enter");
+    await page.getByText("지우 이름으로 말해요").waitFor();
+
+    await page.reload();
+    await field(page).waitFor();
+
+    expect(await page.getByRole("textbox", { name: "이름" }).count()).toBe(0);
+  });
+
+  test("see who writes, and a mark where something new is", async () => {
+    await using first = await enter("민준");
+    await using second = await enter("서연", { path: "/rooms/web%3Aquiet" });
+
+    await say(first.page, "@이든 천천히 봐 주세요");
+    await second.page.getByRole("link", { name: /일반.*읽지 않은 메시지/ }).waitFor();
+    await first.page.getByText("이든 작성 중…").waitFor();
+    await second.page.getByRole("link", { name: /일반/ }).click();
+    await second.page.getByText("여기부터 새 메시지").waitFor();
+    await messageWith(first.page, "@이든 천천히 봐 주세요").locator(".role", { hasText: "답함" }).waitFor();
+
+    await first.page.getByText("이든 작성 중…").waitFor({ state: "detached" });
+    await second.page.getByRole("link", { name: "조용한 방" }).click();
+    await expect.poll(() => second.page.getByRole("link", { name: /일반/ }).innerText()).toBe("일반");
+  });
+});
+
+describe("a mention", { timeout: 60_000 }, () => {
+  test("is completed by the keyboard, reaches that agent alone, and its badge says why and leads to the answer", async () => {
+    await using opened = await enter("민준");
+    const { page } = opened;
+    await field(page).pressSequentially("안녕 @루");
+    await page.getByRole("listbox", { name: "부를 에이전트" }).waitFor();
+    expect(await page.getByRole("option").allInnerTexts()).toEqual([expect.stringContaining("루다")]);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    expect(await field(page).inputValue()).toBe("안녕 @루다 ");
+    await field(page).pressSequentially("그리고 @ㅅ");
+    await page.keyboard.press("Tab");
+    await field(page).pressSequentially("함께 봐 주세요");
+    await page.keyboard.press("Enter");
+
+    const said = messageWith(page, "함께 봐 주세요");
+    await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
+    expect(await said.locator(".mention").allInnerTexts()).toEqual(["@루다", "@세움"]);
+    expect((await said.locator('.role[data-role="HANDLER"]').allInnerTexts()).map((words) => words.replaceAll(/\s+/g, " ").replace(/ ?\. .*/, ""))).toEqual(["루다 담당 · 먼저 · 답함", "세움 담당 · 이어서 · 답함"]);
+
+    await said.locator('.role[data-agent="dajim"]').hover();
+    await page.getByRole("tooltip", { name: "다른 에이전트가 멘션되었어요." }).waitFor();
+    await page.mouse.move(0, 0);
+    await page.getByRole("tooltip").waitFor({ state: "detached" });
+    await field(page).focus();
+    while ((await page.evaluate(() => document.activeElement?.className)) !== "role") await page.keyboard.press("Shift+Tab");
+    await page.getByRole("tooltip").waitFor(); // the newest message's
+    await said.locator('.role[data-agent="ruda"]').click();
+    expect(await page.locator("[data-lit]").innerText()).toContain("루다의 답입니다");
+    await expectWellMade(opened);
+  });
+
+  test("is not sent by the Enter that ends a Korean syllable", async () => {
+    await using opened = await enter("하늘", { path: "/rooms/web%3Aquiet" });
+    const { page } = opened;
+    await field(page).focus();
+    const keyboard = await page.context().newCDPSession(page);
+    await field(page).pressSequentially("@");
+    await keyboard.send("Input.imeSetComposition", { text: "룯", selectionStart: 1, selectionEnd: 1 });
+    await page.getByRole("option", { name: /루다/ }).waitFor(); // an open syllable finds it already
+    await keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Enter", code: "Enter", windowsVirtualKeyCode: 229 });
+    await keyboard.send("Input.insertText", { text: "루다" });
+
+    expect(await field(page).inputValue()).toBe("@루다");
+    expect(await page.locator(".room-message", { hasText: "하늘" }).count()).toBe(0);
+  });
+});
+
+describe("work that is handed over", { timeout: 90_000 }, () => {
+  test("goes on in a thread, which rests when the agents have said enough, and a person lifts it", async () => {
+    await using opened = await enter("민준");
+    await using other = await enter("서연");
+    const { page } = opened;
+    await say(page, "@루다 이든에게 끝없이 이야기하자고 부탁해줘");
+    const card = page.getByRole("complementary", { name: "스레드와 참여자" }).getByRole("link", { name: /끝없이/ });
+    await card.getByText("쉬는 중").waitFor();
+    await messageWith(page, "스레드에서 이어집니다").waitFor();
+    await page.locator(".room-notice", { hasText: "이든 님이 답했습니다" }).getByRole("link", { name: /끝없이/ }).waitFor();
+
+    await card.click();
+    await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+    await page.getByText("이 대화를 쉬고 있어요").waitFor();
+    const people = page.getByRole("region", { name: "참여자" });
+    expect(await people.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining("루다"), expect.stringContaining("이든")]);
+    const address = page.url();
+    await expectWellMade(opened);
+
+    await other.page.goto(address);
+    await other.page.getByRole("button", { name: "다시 이어 가기" }).click();
+    await page.getByText("이 대화를 쉬고 있어요").waitFor({ state: "detached" }); // in the other window, too
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+    expect(page.url()).toBe(address);
+
+    await people.getByRole("button", { name: "이든 내보내기" }).click();
+    await other.page.getByRole("region", { name: "참여자" }).getByRole("button", { name: "이든 내보내기" }).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "일반 채널로" }).click();
+    await page.getByRole("heading", { level: 1, name: "일반" }).waitFor();
+    expect(other.complaints).toEqual([]);
+  });
+
+  test("that needs a person's yes asks in the room, and the first answer counts in every window", async () => {
+    await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
+    await using other = await enter("서연", { path: "/rooms/web%3Aquiet" });
+    const { page } = opened;
+    await say(page, "@루다 배포 요일을 기억해줘");
+    const question = page.locator(".room-notice", { hasText: "MEMORY.md" });
+    await question.getByRole("button", { name: "거절" }).waitFor();
+    await expectWellMade(opened);
+
+    await question.getByRole("button", { name: "거절" }).click();
+    await question.getByText("‘거절’(으)로 답했어요.").waitFor();
+
+    await other.page.locator(".room-notice", { hasText: "MEMORY.md" }).getByText("‘거절’(으)로 답했어요.").waitFor();
+  });
+});
+
+describe("a message", { timeout: 60_000 }, () => {
+  test("that did not arrive is sent again; one that did, although its answer was lost, stands there once", async () => {
+    await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
+    const { page } = opened;
+    const failing = async (text: string, how: { arrives: boolean }): Promise<void> => {
+      await page.route("**/messages", async (route) => {
+        if (how.arrives) await route.fetch();
+        await route.abort("connectionreset");
+      });
+      await say(page, text);
+    };
+    await failing("오지 못한 말", { arrives: false });
+    await page.getByText("보내지 못했어요").waitFor();
+    await page.unroute("**/messages");
+    await page.getByRole("button", { name: "다시 보내기" }).click();
+    await page.locator(".room-message[id]", { hasText: "오지 못한 말" }).waitFor();
+    await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
+
+    await failing("한 번만 서야 하는 말", { arrives: true });
+    await page.locator(".room-message[id]", { hasText: "한 번만 서야 하는 말" }).waitFor();
+    await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
+
+    for (const text of ["오지 못한 말", "한 번만 서야 하는 말"]) expect(await page.locator(".room-message", { hasText: text }).count()).toBe(1);
+    expect(await page.getByText("보내지 못했어요").count()).toBe(0);
+  });
+
+  test("that could not be delivered says why", async () => {
+    await using opened = await enter("민준");
+    const { page } = opened;
+    await say(page, "@다짐 답이 전해지지 않는 말");
+    await messageWith(page, "다짐의 답입니다").waitFor();
+    await page.route("**/messages?*", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { items: { author: string; delivery: string; delivery_error: unknown }[] };
+      for (const item of body.items) if (item.author === "dajim") Object.assign(item, { delivery: "failed", delivery_error: { code: "not-found", message: "The channel is gone." } });
+      await route.fulfill({ response, json: body });
+    });
+
+    await page.reload();
+
+    await messageWith(page, "다짐의 답입니다").getByText("전하지 못했어요: The channel is gone.").waitFor();
+    await expectWellMade(opened);
+  });
+
+  test("that comes while somebody reads above waits behind a pill, and nothing moves", async () => {
+    await using opened = await enter("민준", { viewport: { width: 1280, height: 600 } });
+    await using other = await enter("서연");
+    const { page } = opened;
+    for (let line = 1; line <= 5; line++) await say(page, Array.from({ length: 6 }, (_, index) => `${line}-${index} 길게 쓰는 줄`).join("\n"));
+    await page.locator(".room-writing", { hasText: "작성 중" }).waitFor({ state: "detached" });
+    await messageWith(page, "5-5 길게 쓰는 줄").locator(".role", { hasText: "답함" }).waitFor();
+    const log = page.getByRole("log");
+    await log.evaluate((element) => (element.scrollTop = 200));
+    await page.getByRole("button", { name: "맨 아래로" }).waitFor();
+
+    await say(other.page, "@세움 새 소식이에요");
+    await page.getByRole("button", { name: "새 메시지 2개" }).waitFor();
+    expect(await log.evaluate((element) => element.scrollTop)).toBe(200);
+    await page.getByRole("button", { name: "새 메시지 2개" }).click();
+    await messageWith(page, "새 소식이에요").waitFor();
+
+    await expect.poll(() => log.evaluate((element) => Math.round(element.scrollHeight - element.scrollTop - element.clientHeight))).toBeLessThan(5);
+  });
+});
+
+describe("on a telephone", { timeout: 60_000 }, () => {
+  test("everything is within 360 px and within reach, dark and in English", async () => {
+    await using opened = await enter("Mina", { viewport: { width: 360, height: 740 }, colorScheme: "dark", locale: "en-US" });
+    const { page } = opened;
+    await say(page, "@ruda a_very_long_word_without_any_place_to_break_it_because_somebody_pasted_a_path/that/goes/on/and/on");
+    await messageWith(page, "a_very_long_word").locator(".role", { hasText: "answered" }).waitFor();
+    await expectWellMade(opened);
+    await page.getByRole("button", { name: "Show threads and participants" }).click();
+    await page.getByRole("dialog").getByText("Agents that listen").waitFor();
+    await expectWellMade(opened);
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("button", { name: "Open menu" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: /이든/ }).click();
+    await page.getByRole("heading", { level: 1, name: "이든" }).waitFor();
+    await say(page, "안녕하세요");
+    await messageWith(page, "이든의 답입니다").waitFor();
+
+    await messageWith(page, "안녕하세요").locator('.role[data-agent="eden"]', { hasText: "answered" }).waitFor();
+    await expectWellMade(opened);
+  });
+
+  test("the agents' page fits, and pauses an agent, which the others see", async () => {
+    await using opened = await openPage(browser, `${server.url}/agents`, { viewport: { width: 360, height: 740 } });
+    await using other = await enter("서연", { colorScheme: "dark" });
+    const { page } = opened;
+    const card = page.getByRole("article", { name: "다짐" });
+    await card.getByText("온라인").first().waitFor();
+    await expectWellMade(opened);
+
+    await card.getByRole("button", { name: /멈추기/ }).click();
+    await card.getByRole("button", { name: /다시 켜기/ }).waitFor();
+    await other.page.locator('.room-people .online-dot[data-state="paused"]').waitFor();
+    await expectWellMade(other);
+
+    await card.getByRole("button", { name: /다시 켜기/ }).click();
+    await other.page.locator('.room-people .online-dot[data-state="paused"]').waitFor({ state: "detached" });
+  });
+});
+
+test("a room that is gone says so and leads back", async () => {
+  await using opened = await openPage(browser, `${server.url}/rooms/thread_gone`);
+  const { page } = opened;
+  await page.getByRole("textbox", { name: "이름" }).fill("지우");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "이 방은 없어졌거나 볼 수 없어요" }).waitFor();
+
+  await page.getByRole("link", { name: "방 목록으로" }).click();
+
+  await page.getByRole("heading", { level: 1, name: "일반" }).waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/rooms\/web(:|%3A)general$/);
+});
