@@ -54,6 +54,11 @@ export type { Directory, RoomAgent, RoomChannel } from "./rooms/directory.ts";
 export type { Place, PlaceState } from "./rooms/place.ts";
 export type { RoomPerson, Rooms } from "./rooms/rooms.ts";
 
+// Jobs: exchanges between agents
+export type { Job, JobOutcome, JobStatus, JobTurn, JobWords } from "./jobs/job.ts";
+export type { AskRequest, AskResult, JobDetail, JobFrame, Jobs, RecoveryReport } from "./jobs/jobs.ts";
+export type { JobPayload } from "./jobs/payloads.ts";
+
 // What a running team says and is asked
 export type { AcceptedTurn, AcceptOptions, Caller, CompletedEntry, Conversations, SessionDetail, TurnHandle, TurnRequest } from "./engine/api.ts";
 export type { Done, NextAction, TaskProgress, TurnError, TurnEvent, UiHint } from "./kernel/turn-events.ts";

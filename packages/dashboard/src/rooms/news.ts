@@ -18,7 +18,7 @@ export interface News {
 
 /** Pure. Events hold ids and never text; what they point to is asked for. */
 export function newsOf({ type, room, agent, data }: PlatformEvent): News {
-  const message = textOf(data["message"]) ?? textOf(data["id"]);
+  const message = textOf(data["message"]);
   if (type.startsWith("account.")) return { agents: true };
   if (type.startsWith("escalation.")) return { escalations: true };
   if (room === undefined || message === undefined) return { rooms: true };

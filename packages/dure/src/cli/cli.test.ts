@@ -45,7 +45,7 @@ function dure(args: readonly string[], options: { env?: Record<string, string>; 
 
 describe("usage", () => {
   test("every command has help with an example, and --json", async () => {
-    const commands = ["dev", "start", "init", "new service", "check", "doctor", "chat", "events", "token create", "token list", "token revoke", "db migrate", "db stats", "db backup", "db restore", "completion"];
+    const commands = ["dev", "start", "init", "new service", "check", "doctor", "chat", "events", "jobs list", "jobs show", "jobs watch", "jobs ask", "jobs cancel", "jobs retry", "jobs speak", "jobs purge", "jobs audit", "escalations list", "escalations answer", "token create", "token list", "token revoke", "db migrate", "db stats", "db backup", "db restore", "completion"];
 
     const results = await Promise.all(commands.map((command) => dure([...command.split(" "), "--help"])));
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { Argument, Command, CommanderError, Option } from "commander";
-import type { DureClient } from "../client/index.ts";
+import type { DureClient, Escalation, JobStatus } from "../client/index.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
@@ -162,6 +162,81 @@ function createProgram({ output, finish }: ProgramParts): Command {
   run(asPerson(add(rooms, "resume", "let agents speak again where a guard has stopped them", ["dure rooms resume thread_01K…"])).argument("<place>"), async (place: string, options: Common & { as?: string }) => {
     const { resumePlace, command } = await withRooms(options);
     return resumePlace(place, command);
+  });
+  const jobs = group("jobs", "see exchanges between agents, watch and steer them", ["dure jobs list --status RUNNING", "dure jobs watch job_01K…", 'dure jobs ask ruda eden "When is the build done?"']);
+  const withJobs = async (options: Common) => ({ ...(await import("./jobs.ts")), command: { client: await connect(options), output } });
+  run(
+    onServer(add(jobs, "list", "jobs, newest first", ["dure jobs list", "dure jobs list --status FAILED --since 1h --json"]))
+      .addOption(new Option("--status <status>", "only in this status").choices(["PENDING", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "ABANDONED"]))
+      .option("--agent <agent>", "only of this agent, as asking or as asked one")
+      .option("--since <duration>", "only those made within this time, such as 1h")
+      .option("--limit <number>", "at most so many, 1 to 200 (default 50)")
+      .option("--cursor <cursor>", "go on behind an earlier list"),
+    async ({ status, agent, since, limit, cursor, ...options }: Common & { status?: JobStatus; agent?: string; since?: string; limit?: string; cursor?: string }) => {
+      const { listJobs, wholeNumber, command } = await withJobs(options);
+      return listJobs({ status, agent, since, limit: limit === undefined ? undefined : wholeNumber(limit), cursor }, command);
+    },
+  );
+  run(onServer(add(jobs, "show", "one job: what was said, and how it ended", ["dure jobs show job_01K…"])).argument("<id>"), async (id: string, options: Common) => {
+    const { showJob, command } = await withJobs(options);
+    return showJob(id, command);
+  });
+  run(onServer(add(jobs, "watch", "follow a job to its end; exit code 1 unless it completes", ["dure jobs watch job_01K…"])).argument("<id>"), async (id: string, options: Common) => {
+    const { watchJob, command } = await withJobs(options);
+    return watchJob(id, command);
+  });
+  run(
+    onServer(add(jobs, "ask", "let one agent ask another, and print its answer", ['dure jobs ask ruda eden "When is the build done?"', 'dure jobs ask ruda eden "Please review login.ts" --wait 0']))
+      .argument("<agent>", "in whose name")
+      .argument("<target>", "who is asked")
+      .argument("<message>")
+      .option("--wait <seconds>", "wait so long for the answer, 0 to 300 (default 30)")
+      .option("--max-turns <number>", "longest exchange")
+      .option("--topic <topic>", "what it is about")
+      .option("--conversation <id>", "go on with an earlier conversation")
+      .option("--key <key>", "the same key and request are the same job"),
+    async (agent: string, target: string, message: string, { wait, maxTurns, topic, conversation, key, ...options }: Common & { wait?: string; maxTurns?: string; topic?: string; conversation?: string; key?: string }) => {
+      const { askJob, wholeNumber, command } = await withJobs(options);
+      const [waitSec, most] = [wait, maxTurns].map((text) => (text === undefined ? undefined : wholeNumber(text)));
+      return askJob({ agent, target, message, waitSec, maxTurns: most, topic, conversationId: conversation }, key, command);
+    },
+  );
+  run(onServer(add(jobs, "cancel", "cancel a job and all that it asked for", ["dure jobs cancel job_01K…"])).argument("<id>"), async (id: string, options: Common) => {
+    const { cancelJob, command } = await withJobs(options);
+    return cancelJob(id, command);
+  });
+  run(onServer(add(jobs, "retry", "start a job that did not succeed anew, behind its finished turns", ["dure jobs retry job_01K…"])).argument("<id>"), async (id: string, options: Common) => {
+    const { retryJob, command } = await withJobs(options);
+    return retryJob(id, command);
+  });
+  run(asPerson(add(jobs, "speak", "say something that the next turn hears, before what the agents say", ['dure jobs speak job_01K… "Not on Friday." --as 민준'])).argument("<id>").argument("<text>"), async (id: string, text: string, { as, ...options }: Common & { as?: string }) => {
+    const { speakIntoJob, command } = await withJobs(options);
+    return speakIntoJob(id, text, { ...command, person: as });
+  });
+  run(onServer(add(jobs, "purge", "remove finished jobs that are older", ["dure jobs purge --older-than 7d"])).requiredOption("--older-than <duration>", "such as 7d"), async ({ olderThan, ...options }: Common & { olderThan: string }) => {
+    const { purgeJobs, command } = await withJobs(options);
+    return purgeJobs(olderThan, command);
+  });
+  run(
+    onServer(add(jobs, "audit", "jobs that someone should look at; exit code 1 when there are some", ["dure jobs audit", "dure jobs audit --stuck 30m"])).option("--stuck <duration>", "without progress for this long is stuck (default 10m)"),
+    async ({ stuck, ...options }: Common & { stuck?: string }) => {
+      const { auditJobs, command } = await withJobs(options);
+      return auditJobs({ stuck }, command);
+    },
+  );
+
+  const escalations = group("escalations", "see what waits for a person, and answer it", ["dure escalations list", "dure escalations answer escalation_01K… approve"]);
+  const withEscalations = async (options: Common) => ({ ...(await import("./escalations.ts")), command: { client: await connect(options), output } });
+  run(
+    onServer(add(escalations, "list", "what waits for a person, the most severe first", ["dure escalations list", "dure escalations list --status answered --json"])).addOption(new Option("--status <status>", "only in this status").choices(["open", "answered", "expired"]).default("open")),
+    async ({ status, ...options }: Common & { status: Escalation["status"] }) => {
+      const { listEscalations, command } = await withEscalations(options);
+      return listEscalations(status, command);
+    },
+  );
+  run(onServer(add(escalations, "answer", "answer one question with one of its values", ["dure escalations answer escalation_01K… approve"])).argument("<id>").argument("<value>"), async (id: string, value: string, options: Common) => {
+    const { answerEscalation, command } = await withEscalations(options);
+    return answerEscalation(id, value, command);
   });
   const token = group("token", "create, list and revoke tokens", ["dure token create dashboard --scopes chat"]);
   const withTokens = async ({ dir }: Common) => ({ ...(await import("./tokens.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });

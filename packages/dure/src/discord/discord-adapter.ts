@@ -165,6 +165,11 @@ export class DiscordAdapter implements ChannelAdapter {
     return searchThread(this.#api(thread.account), { guild, channel, name: thread.name, since: thread.since }, signal);
   }
 
+  /** Source: "Message Formatting": `<#id>` is shown as the channel's name and opens it. */
+  linkTo(place: PlaceAddress): string {
+    return `<#${channelIdOf(place)}>`;
+  }
+
   typing(account: ChannelAccount, place: PlaceAddress): void {
     const channel = channelIdOf(place);
     const show = async (): Promise<void> => {

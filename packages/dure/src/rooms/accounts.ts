@@ -6,7 +6,6 @@ import { topicOf, type RoomsSetting } from "./talk.ts";
 
 /** How often a process looks whether an account is free, milliseconds. With leases of 6 s a dead holder is replaced within 10 s. */
 const TRY_EVERY_MS = 1_000;
-const LEARN_EVERY_MS = 1_000;
 
 /**
  * Who is connected. One process holds the connection of one account (a lease) and only it sends for that account; when it
@@ -19,7 +18,6 @@ export class Accounts {
   readonly #processId: string;
   readonly #over = new AbortController();
   readonly #running: Promise<void>[] = [];
-  #learnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(setting: RoomsSetting, parts: { leases: Leases; delivery: Delivery; processId: string }) {
     this.#setting = setting;
@@ -28,11 +26,9 @@ export class Accounts {
     this.#processId = parts.processId;
   }
 
-  /** Who is who on the platforms, as the holders of the other accounts have told. Asked at most once a second. */
+  /** Who is who on the platforms, as the holders of the other accounts have told. */
   async learn(): Promise<void> {
-    const { clock, database, directory } = this.#setting;
-    if (clock.monotonic() - this.#learnedAt < LEARN_EVERY_MS) return;
-    this.#learnedAt = clock.monotonic();
+    const { database, directory } = this.#setting;
     const rows = await database.query<{ adapter: string; id: string; platform_id: string }>(PLATFORM_IDS);
     for (const row of rows) directory.learnPlatformId(row.adapter, row.id, row.platform_id);
   }

@@ -34,6 +34,8 @@ export interface ChannelAdapter {
   typing(account: ChannelAccount, place: PlaceAddress): void;
   /** What a place received after `after` (platform id; absent: the newest), oldest first, at most `limit`. */
   readSince(account: ChannelAccount, place: PlaceAddress, options: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]>;
+  /** A thread as a text of this platform links it. Absent: it cannot. */
+  linkTo?(place: PlaceAddress, named: { readonly id: string; readonly name: string }): string;
   /** What a doctor wants to know of one account: each line a fact with what to do about it. */
   check?(account: ChannelAccount, options: { signal: AbortSignal }): Promise<readonly ChannelFinding[]>;
 }

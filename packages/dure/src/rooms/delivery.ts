@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Transaction } from "../durable/database.ts";
 import type { FailureVerdict, GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../durable/outbox.ts";
 import type { Json } from "../kernel/json.ts";
-import { ChannelError, type ChannelAccount, type ChannelAdapter, type ChannelFailure, type FoundOnPlatform, type OutgoingPost, type OutgoingThread } from "./channel-adapter.ts";
+import { ChannelError, type ChannelAdapter, type ChannelFailure, type FoundOnPlatform, type OutgoingPost, type OutgoingThread } from "./channel-adapter.ts";
 import type { Directory } from "./directory.ts";
 import { addressOf, type Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
@@ -26,14 +26,14 @@ const THREAD_WAIT_MS = 250;
 export class Delivery {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
-  readonly #threadFound: (adapter: string, account: ChannelAccount, place: string) => void;
-  /** Entries whose thread was found, by key, until that is recorded. */
-  readonly #found = new Map<string, ChannelAccount>();
+  readonly #threadFound: (adapter: string, place: string) => void;
+  /** Keys of entries whose thread was found, until that is recorded. */
+  readonly #found = new Set<string>();
   /** When this process first tried an entry, on the monotonic clock, and how often; bounded, oldest out. */
   readonly #tried = new Map<string, { readonly at: number; times: number }>();
 
-  /** `threadFound`: a thread of that account was made before a crash and is known from now on. */
-  constructor(setting: RoomsSetting, parts: { talk: Talk; threadFound: (adapter: string, account: ChannelAccount, place: string) => void }) {
+  /** `threadFound`: a thread that was made before a crash is known from now on. */
+  constructor(setting: RoomsSetting, parts: { talk: Talk; threadFound: (adapter: string, place: string) => void }) {
     this.#setting = setting;
     this.#talk = parts.talk;
     this.#threadFound = parts.threadFound;
@@ -73,12 +73,11 @@ export class Delivery {
 
   /** A thread of the same owner and name that is another one of ours does not answer for this one. */
   async #probeThread(adapter: ChannelAdapter, place: string, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
-    const thread = await this.#threadOf(place, key);
-    const found = await adapter.findThread(thread, { signal });
+    const found = await adapter.findThread(await this.#threadOf(place, key), { signal });
     if (found.found !== "yes") return answerOf(found);
     const [other] = await this.#setting.database.query(ANOTHER_THREAD, [adapter.name, found.platformId, place]);
     if (other) return "unknown";
-    this.#found.set(key, thread.account);
+    this.#found.add(key);
     return answerOf(found);
   }
 
@@ -130,7 +129,6 @@ export class Delivery {
     const departure = sent.payload as unknown as Departure;
     const platformId = (sent.result as { platformId?: string } | null)?.platformId;
     this.#tried.delete(sent.key);
-    const finder = this.#found.get(sent.key);
     if (departure.kind === "thread") {
       // Somebody wrote in it before we knew that it is ours, and it was taken for a new one.
       if (platformId !== undefined) await tx.query(DETACH_DOUBLE, [departure.place, adapter.name, platformId]);
@@ -142,14 +140,15 @@ export class Delivery {
     }
     return () => {
       this.#talk.announce();
-      if (this.#found.delete(sent.key) && departure.kind === "thread") this.#threadFound(adapter.name, finder!, departure.place);
+      if (this.#found.delete(sent.key) && departure.kind === "thread") this.#threadFound(adapter.name, departure.place);
     };
   }
 
   /** Failed for good, or nobody knows: the message says so, its later parts stay, and somebody is told. */
   async #givenUp(adapter: ChannelAdapter, given: GivenUp, tx: Transaction): Promise<void> {
     const departure = given.payload as unknown as Departure;
-    const error = given.error as { code?: string; message?: string };
+    // What was looked for and is still unsure has failed with no error of its own.
+    const error = (given.error ?? { code: "DELIVERY_UNSURE", message: "nobody can tell whether it has arrived" }) as { code?: string; message?: string };
     this.#tried.delete(given.key);
     this.#found.delete(given.key);
     if (departure.kind === "thread") {

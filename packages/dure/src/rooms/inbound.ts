@@ -110,9 +110,9 @@ export class Inbound implements ChannelPort {
     for (const unread of places) await this.#catchUp(account, unread, 0);
   }
 
-  /** A thread of this account was there before it was known: what people wrote in it meanwhile has reached nobody here. */
-  async threadFound(account: ChannelAccount, place: string): Promise<void> {
-    await this.#catchUp(account, { id: place, last: null, known_since: 0 }, 0);
+  /** A thread was there before it was known: what people wrote in it meanwhile has reached nobody who connected in between. */
+  async threadFound(place: string): Promise<void> {
+    for (const account of this.#setting.directory.accountsOf(this.#adapter.name)) await this.#catchUp(account, { id: place, last: null, known_since: 0 }, 0);
   }
 
   /** One place after a gap. What fails for a while is read later, beside what comes in; what is refused is told. */
@@ -183,7 +183,8 @@ export class Inbound implements ChannelPort {
   /** Returns the place if the message came too late for the answer that it asked this account for. */
   async #receive(account: ChannelAccount, message: InboundMessage, isOld: boolean): Promise<Place | undefined> {
     const { directory, database, allowBots } = this.#setting;
-    const strangers = [message.author.platformId, ...message.mentions.map(({ platformId }) => platformId)].filter((platformId) => !directory.byPlatformId(this.#adapter.name, platformId));
+    // An agent whose account another process has connected a moment ago is none.
+    const strangers = [...(message.author.isBot ? [message.author.platformId] : []), ...message.mentions.map(({ platformId }) => platformId)].filter((platformId) => !directory.byPlatformId(this.#adapter.name, platformId));
     if (strangers.length > 0) await this.#accounts.learn();
     const own = directory.byPlatformId(this.#adapter.name, message.author.platformId);
     // A team agent's words are dure's own record; they are decided when their sending is recorded.

@@ -2,7 +2,7 @@ import type { Transaction } from "../durable/database.ts";
 import type { Cancel } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { enqueueNotice } from "./notices.ts";
-import type { OpenPlace } from "./place.ts";
+import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { roomTexts } from "./texts.ts";
 
@@ -65,9 +65,15 @@ export class Requests {
       },
     ]);
     if (closed.origin.place !== undefined && closed.origin.place !== place.id) {
-      await enqueueNotice(tx, { place: closed.origin.place, author: closed.from_agent, text: roomTexts(locale).answered(directory.nameOf(closed.to_agent), linkTo(place)) });
+      const origin = await store.place(closed.origin.place, tx);
+      await enqueueNotice(tx, { place: closed.origin.place, author: closed.from_agent, text: roomTexts(locale).answered(directory.nameOf(closed.to_agent), this.#linkTo(place, origin)) });
     }
     return closed.id;
+  }
+
+  /** The thread as its own platform links it; seen from another platform it is a name. */
+  #linkTo(place: OpenPlace, from: Place | undefined): string {
+    return (from?.adapter === place.adapter ? this.#setting.adapters.get(place.adapter)?.linkTo?.(addressOf(place), place) : undefined) ?? `“${place.name}”`;
   }
 
   /** Reminds, and at last tells an operator. One process at a time per request. */
@@ -129,11 +135,6 @@ export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSet
     ]);
     if (place !== undefined && !places.includes(place)) await enqueueNotice(tx, { place, author: request.from_agent, text: roomTexts(locale).withdrawn(directory.nameOf(request.to_agent), because) });
   }
-}
-
-/** A link that the web page opens; on other platforms it is words. */
-function linkTo(place: OpenPlace): string {
-  return `[${place.name}](/rooms/${encodeURIComponent(place.id)})`;
 }
 
 const CLOSE_ONE = {

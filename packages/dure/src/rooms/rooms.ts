@@ -12,7 +12,7 @@ import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
-import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
+import type { ChannelAdapter } from "./channel-adapter.ts";
 import { Collaboration, type CollaborateCall, type CollaborateCaller, type CollaborateResult } from "./collaborate.ts";
 import { Delivery } from "./delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
@@ -96,7 +96,7 @@ export class Rooms {
     this.#requests = new Requests(this.#setting, this.#talk);
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, { talk: this.#talk, requests: this.#requests, conversations: options.conversations, lease: options.lease });
-    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, { talk: this.#talk, threadFound: (adapter, account, place) => this.#threadFound(adapter, account, place) }), processId: options.lease.id });
+    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, { talk: this.#talk, threadFound: (adapter, place) => this.#threadFound(adapter, place) }), processId: options.lease.id });
     this.#inbound = options.adapters.map((adapter) => new Inbound(this.#setting, { adapter, talk: this.#talk, accounts: this.#accounts, press: (id, value, by) => this.#press(id, value, by) }));
     this.reader = new RoomReader({ database, directory });
     const { sink, events, conversationOf } = options;
@@ -118,8 +118,9 @@ export class Rooms {
     await this.#stopped;
   }
 
-  /** A person's words in a web room. Throws `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PLACE_UNKNOWN`, `PLACE_CLOSED`, `ROOM_NOT_OURS`. */
+  /** A person's words in a web room. Throws `PERSON_INVALID`, `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PLACE_UNKNOWN`, `PLACE_CLOSED`, `ROOM_NOT_OURS`. */
   async post(who: RoomPerson, message: { place: string; text: string; clientId?: string; replyTo?: string }): Promise<{ messageId: string; repeated: boolean }> {
+    checkPerson(who.person, this.directory);
     const place = await this.place(message.place, who);
     if (place.adapter !== "web") throw new DureError("ROOM_NOT_OURS", `${place.name} is on ${place.adapter}; people write there themselves.`, { class: "conflict", hint: `Write on ${place.adapter}.` });
     const checked = checkText(message.text);
@@ -138,6 +139,7 @@ export class Rooms {
 
   /** The direct room of a person and an agent; made when it is asked for. */
   async direct(who: RoomPerson, agent: string): Promise<Place> {
+    checkPerson(who.person, this.directory);
     const { id, displayName } = this.directory.get(agent);
     const [row] = await this.#options.database.query<{ id: string }>(DIRECT, [newId("direct", this.#options.clock.now()), displayName, who.tenant, who.person, id]);
     return (await this.#setting.store.place(row!.id))!;
@@ -238,9 +240,9 @@ export class Rooms {
     }
   }
 
-  #threadFound(name: string, account: ChannelAccount, place: string): void {
+  #threadFound(name: string, place: string): void {
     const at = this.#options.adapters.findIndex((adapter) => adapter.name === name);
-    this.#inbound[at]?.threadFound(account, place).catch((error: unknown) => this.#options.logger.warn({ account: account.id, place, error: String(error) }, `${account.id} could not read a thread that it had made`));
+    this.#inbound[at]?.threadFound(place).catch((error: unknown) => this.#options.logger.warn({ place, error: String(error) }, `what was said in the thread ${place} before it was found could not be read`));
   }
 
   async #press(id: string, value: string, by: string): Promise<{ label: string }> {
@@ -254,6 +256,18 @@ export class Rooms {
 function maySee(place: Place, who: RoomPerson): boolean {
   if (place.kind === "direct") return place.tenant === who.tenant && (place.adapter !== "web" || place.person === who.person);
   return place.tenant === "" || place.tenant === who.tenant;
+}
+
+/** A name that looks like an agent's would let a person speak as one, whatever stands in it that nobody sees. */
+function checkPerson(name: string, directory: Directory): void {
+  const shown = comparableName(name);
+  if (shown === "" || /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(name)) throw new DureError("PERSON_INVALID", "The name holds nothing that people can read, or signs that they cannot see.", { class: "input", hint: "Choose a name of plain letters." });
+  const taken = directory.agents.find(({ id, displayName }) => [id, displayName].some((agent) => comparableName(agent) === shown));
+  if (taken) throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, { class: "input", hint: "Choose another name." });
+}
+
+function comparableName(name: string): string {
+  return name.normalize("NFKC").replace(/[\p{Default_Ignorable_Code_Point}\s]/gu, "").toLowerCase();
 }
 
 function textRefused(because: "empty" | "malformed" | "too-long"): DureError {

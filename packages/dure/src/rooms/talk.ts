@@ -95,7 +95,8 @@ export class Talk {
       const fresh = agents.filter((agent) => !known?.roles[agent]);
       if (known && (fresh.length === 0 || heard.clientId !== undefined)) return { messageId: known.id, repeated: true, unheeded: [] };
       if (!known && place.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`, { class: "conflict", hint: "Write somewhere else." });
-      const message = known ?? this.#messageOf(heard, place, await this.#authorOf(tx, heard.replyTo));
+      // Who heard it first may not have known yet whose account is mentioned.
+      const message = known ? { ...known, mentions: [...new Set([...known.mentions, ...(heard.mentions ?? [])])] } : this.#messageOf(heard, place, await this.#authorOf(tx, heard.replyTo));
       const step = known ? unchanged(place) : heard.authorKind === "person" ? personSpoke(place) : agentSpoke(place, this.#setting.limits);
       const unheeded = await this.#write(tx, place, message, { known: known !== undefined, step, agents: fresh, row: this.#rowOf(message, heard), onlyRecord: options.only === "record" });
       return { messageId: message.id, repeated: known !== undefined, unheeded };
@@ -140,7 +141,7 @@ export class Talk {
       handlings: [],
       change: {},
       outbox: entries,
-      events: [messageEvent("room.message", place, { id, author: saying.author, author_kind: "agent", mark: saying.mark ?? null, delivery: "queued" })],
+      events: [messageEvent("room.message", place, { message: id, author: saying.author, author_kind: "agent", mark: saying.mark ?? null, delivery: "queued" })],
     });
     return { messageId: id, seq };
   }
@@ -153,7 +154,9 @@ export class Talk {
     const place = await store.open(tx, stored.place);
     if (!place) return;
     await tx.query(SENT, [messageId]);
-    const counted = stored.mark === null ? agentSpoke(place, limits) : unchanged(place);
+    // In a channel only what agents say to each other counts: answers to people are what it is for. Source: docs/spec/collaboration §5.
+    const counts = stored.mark === null && (place.kind === "thread" || stored.mentions.length > 0);
+    const counted = counts ? agentSpoke(place, limits) : unchanged(place);
     const [asks] = stored.request !== null && stored.mark === null ? await tx.query(ASKS, [messageId]) : [];
     const step = asks ? collaborateSpoke(place, counted) : counted;
     const agents = directory.agents.filter((agent) => agent.accounts[place.adapter]).map((agent) => agent.id);
@@ -254,7 +257,7 @@ export class Talk {
       },
       events: [
         messageEvent(given.known ? "room.heard" : "room.message", place, {
-          id: message.id,
+          message: message.id,
           author: message.author,
           author_kind: message.authorKind,
           roles: Object.fromEntries(Object.entries(roles).map(([agent, { role }]) => [agent, role])),

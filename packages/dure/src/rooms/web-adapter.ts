@@ -64,6 +64,10 @@ export class WebAdapter implements ChannelAdapter {
     // The page asks who works on an answer: it is a row already.
   }
 
+  linkTo(_place: PlaceAddress, { id, name }: { readonly id: string; readonly name: string }): string {
+    return `[${name.replace(/[\\[\]]/g, "\\$&")}](/rooms/${encodeURIComponent(id)})`;
+  }
+
   async readSince(): Promise<readonly InboundMessage[]> {
     return []; // what a person posts is stored before it is answered with 202
   }

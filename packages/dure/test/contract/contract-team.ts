@@ -31,7 +31,7 @@ export interface ContractTeam extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Of the desk: what a message begins with decides. */
+/** What a message holds decides. */
 export const WORDS = { hang: "잠깐만", buy: "주문해 줘", note: "적어 둬" } as const;
 
 export async function startContractTeam(): Promise<ContractTeam> {
@@ -59,7 +59,7 @@ export async function startContractTeam(): Promise<ContractTeam> {
     const said = text?.role === "user" ? text.text : "";
     const transfer = answerTransfer(request);
     if (transfer) return transfer;
-    if (said.startsWith(WORDS.hang)) return hang(hanging.resolve, signal);
+    if (said.includes(WORDS.hang)) return hang(hanging.resolve, signal);
     if (said.startsWith(WORDS.buy) && last?.role !== "tool") return { toolCalls: [{ name: "order", args: { thing: "의자" } }] };
     return { text: "네, 알겠습니다." };
   });

@@ -142,6 +142,30 @@ describe("good calls", () => {
     expect(told.body).toMatchObject({ ok: true, reused: false });
   });
 
+  test("one agent asks another, and the job is watched and steered", async () => {
+    const asked = await expectGood("POST /v1/jobs", 200, { body: { agent: "ruda", target: "eden", message: "로그인 화면을 봐 주세요", max_turns: 1, topic: "login" }, headers: { "idempotency-key": "ask" } });
+    const { job_id } = asked.body as { job_id: string };
+    await expectGood(`GET /v1/jobs/${job_id}`, 200);
+    const stream = await expectGood(`GET /v1/jobs/${job_id}/stream`, 200);
+    const last = [...String(stream.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
+    await expectGood(`GET /v1/jobs/${job_id}/stream`, 204, { headers: { "last-event-id": last } });
+    const hanging = await expectGood("POST /v1/jobs", 202, { body: { agent: "ruda", target: "eden", message: `${WORDS.hang} 생각해 주세요`, wait_sec: 0, payload: { kind: "question", question: "언제요?" } } });
+    const { job_id: other } = hanging.body as { job_id: string };
+    await expectGood(`POST /v1/jobs/${other}/speak`, 202, { body: { text: "짧게 답해 주세요", as_person: "mina" } });
+    await expectGood("GET /v1/jobs?agent=eden&since=1h&limit=10", 200);
+    await expectGood("GET /v1/jobs/audit?stuck=10m&resumes=3", 200);
+    await expectGood(`POST /v1/jobs/${other}/cancel`, 200);
+    await expectRefused(`POST /v1/jobs/${other}/speak`, 409, { body: { text: "늦었어요" } });
+    const again = await expectGood(`POST /v1/jobs/${other}/retry`, 200);
+    await expectGood(`POST /v1/jobs/${(again.body as { job_id: string }).job_id}/cancel`, 200);
+    await expectRefused(`POST /v1/jobs/${job_id}/retry`, 409);
+    await expectRefused(`POST /v1/jobs/${job_id}/cancel`, 409);
+    await expectRefused("POST /v1/jobs", 422, { body: { agent: "ruda", target: "eden", message: "다른 말" }, headers: { "idempotency-key": "ask" } });
+    await expectGood("POST /v1/jobs/purge", 200, { body: { older_than: "7d" } });
+
+    expect(asked.body).toMatchObject({ status: "ok", reply: "네, 알겠습니다." });
+  });
+
   test("who one is, and how the server is", async () => {
     await expectGood("POST /v1/login", 204, { token: null, body: { token: team.guest } });
     await expectGood("POST /v1/logout", 204, { token: null });
@@ -224,6 +248,18 @@ test.each([
   ["GET /v1/agents", 401, { token: null }],
   ["POST /v1/agents/nobody/pause", 404, { body: { paused: true } }],
   ["POST /v1/collaborate", 400, { body: { agent: "ruda" } }],
+  ["GET /v1/jobs?status=LOST", 400],
+  ["GET /v1/jobs", 401, { token: null }],
+  ["POST /v1/jobs", 400, { body: { agent: "ruda", target: "eden", message: "" } }],
+  ["POST /v1/jobs", 404, { body: { agent: "ruda", target: "nobody", message: "안녕" } }],
+  ["GET /v1/jobs/audit?stuck=long", 400],
+  ["GET /v1/jobs/job_0", 404],
+  ["GET /v1/jobs/job_0/stream", 404],
+  ["GET /v1/jobs/job_0/stream?last_event_id=nonsense", 400],
+  ["POST /v1/jobs/job_0/cancel", 404],
+  ["POST /v1/jobs/job_0/retry", 404],
+  ["POST /v1/jobs/job_0/speak", 404, { body: { text: "안녕" } }],
+  ["POST /v1/jobs/purge", 400, { body: { older_than: "long" } }],
 ] as [string, number, Call?][])("%s is refused with %i as documented", async (what, status, request) => {
   await expectRefused(what, status, request);
 });
@@ -233,6 +269,8 @@ test("refusals that need something before them are documented as well", async ()
   await expectRefused("POST /v1/agent/chat", 422, { ...chat("key", "둘", { service: "desk" }), headers: { "idempotency-key": "k" } });
   await expectRefused("GET /metrics", 403, { token: team.guest });
   await expectRefused("POST /v1/escalations/escalation_0/answer", 403, { body: { value: "approve" }, token: team.guest });
+  await expectRefused("GET /v1/jobs", 403, { token: team.guest });
+  await expectRefused("POST /v1/jobs/purge", 403, { body: { older_than: "7d" }, token: team.guest });
   let tries = 0;
   while ((await call("POST /v1/login", { token: null, body: { token: "no-such-token-anywhere" } })).status !== 429 && tries < 100) tries++;
   await expectRefused("POST /v1/login", 429, { token: null, body: { token: "no-such-token-anywhere" } });

@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
+import { tool } from "../engine/tool.ts";
+import { hanging, startTestTeam, talkative, type TestAgent, type TestTeam } from "../jobs/test-jobs.ts";
+import { startTestServer, type TestServer } from "../server/test-server.ts";
+
+const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
+
+let database: TestDatabase;
+let team: TestTeam;
+let server: TestServer;
+/** What `gated` says waits for this. */
+let gate: PromiseWithResolvers<void>;
+
+const gated: TestAgent = async (request, context) => {
+  await gate.promise;
+  return talkative(request, context);
+};
+/** Calls a tool that needs a yes. */
+const careful: TestAgent = (request) => (request.messages.at(-1)?.role === "tool" ? "It is deployed, as you wished." : { toolCalls: [{ name: "deploy", args: { to: "production" } }] });
+
+beforeAll(async () => {
+  database = await testDatabase();
+  const deploy = tool({ description: "Deploys.", inputSchema: z.object({ to: z.string() }), effect: "once", recover: "ask", approval: { question: ({ to }) => `Deploy to ${to}?` }, execute: () => ({ deployed: true }) });
+  team = await startTestTeam({ url: database.url, agents: { ruda: talkative, eden: talkative, seum: hanging, gated, careful }, tools: (_jobs, agent): Record<string, typeof deploy> => (agent === "careful" ? { deploy } : {}) });
+  server = await startTestServer({ jobs: team.jobs, events: team.events, inbox: team.inbox });
+}, 60_000);
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await team?.[Symbol.asyncDispose]();
+  await database?.[Symbol.asyncDispose]();
+});
+
+interface Result {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command line as a person does: another process. */
+function dure(...args: readonly string[]): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const { PATH = "", HOME = "" } = process.env;
+    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { env: { PATH, HOME, DURE_URL: server.url }, stdio: ["ignore", "pipe", "pipe"] });
+    const result = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));
+    child.on("error", reject);
+    child.on("close", (exitCode) => resolve({ exitCode, ...result }));
+  });
+}
+
+test("ask prints the answer alone, list and show tell about the job", async () => {
+  const asked = await dure("jobs", "ask", "ruda", "eden", "Please look at the login module", "--max-turns", "3", "--json");
+  const { status, reply, job_id } = JSON.parse(asked.stdout) as { status: string; reply: string; job_id: string };
+  const [list, json, show] = await Promise.all([dure("jobs", "list", "--agent", "eden", "--since", "1h"), dure("jobs", "list", "--status", "COMPLETED", "--json"), dure("jobs", "show", job_id)]);
+
+  expect([asked.exitCode, status]).toEqual([0, "ok"]);
+  expect(list.stdout).toMatch(new RegExp(`${job_id} .* COMPLETED +max_turns +ruda → eden +3/3 +Please look`));
+  expect(JSON.parse(json.stdout)).toMatchObject({ items: [{ job_id, requester_name: "ruda" }], next_cursor: null });
+  const lines = show.stdout.trim().split("\n");
+  expect(lines.slice(0, 3)).toEqual([`${job_id}  ruda → eden`, "ruda: Please look at the login module", expect.stringMatching(/^1 eden: word6 /)]);
+  expect(lines[4]).toBe(`3 eden: ${reply}`);
+  expect(lines[5]).toBe("COMPLETED: all turns were used");
+  expect(lines[6]).toMatch(/^3 turns, \d+ tokens, \d+\.\d s$/);
+}, 30_000);
+
+test("watch prints each turn as it comes, one line each in a pipe, and ends with the job", async () => {
+  gate = Promise.withResolvers();
+  const accepted = await dure("jobs", "ask", "ruda", "gated", "Please go on", "--max-turns", "2", "--wait", "0");
+  const id = accepted.stdout.trim();
+  const watching = Promise.all([dure("jobs", "watch", id), dure("jobs", "watch", id, "--json")]);
+  expect((await dure("jobs", "speak", id, "Not on Friday.", "--as", "민준")).exitCode).toBe(0);
+  gate.resolve();
+  const [plain, json] = await watching;
+
+  expect(accepted.stderr).toContain(`dure jobs watch ${id}`);
+  expect(plain.exitCode).toBe(0);
+  const lines = plain.stdout.trim().split("\n");
+  expect(lines.filter((line) => !line.startsWith("  민준"))).toEqual([`${id}  ruda → gated`, "ruda: Please go on", expect.stringMatching(/^1 gated: /), expect.stringMatching(/^2 ruda: /), "COMPLETED: all turns were used", expect.stringMatching(/^2 turns, /)]);
+  expect(lines).toContain("  민준 speaks into it: Not on Friday.");
+  expect(plain.stdout).not.toContain("\u001b");
+  expect(json.stdout.trim().split("\n").map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(expect.arrayContaining(["job", "job.turn", "job.completed"]));
+}, 30_000);
+
+test("what fails exits with 1, what is asked wrongly with 2", async () => {
+  const [timeout, unknown, nobody, status, since, wait, older] = await Promise.all([
+    dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "1", "--json"),
+    dure("jobs", "show", "job_0"),
+    dure("jobs", "ask", "ruda", "nobody", "Hello"),
+    dure("jobs", "list", "--status", "LOST"),
+    dure("jobs", "list", "--since", "lately"),
+    dure("jobs", "ask", "ruda", "eden", "Hello", "--wait", "long"),
+    dure("jobs", "purge"),
+  ]);
+  const { status: said, job_id } = JSON.parse(timeout.stdout) as { status: string; job_id: string };
+  const watching = dure("jobs", "watch", job_id);
+  const cancelled = await dure("jobs", "cancel", job_id);
+  const watched = await watching;
+  const retried = await dure("jobs", "retry", job_id);
+
+  expect([timeout.exitCode, said]).toEqual([1, "timeout"]);
+  expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("JOB_UNKNOWN") as string });
+  expect(nobody).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("Agents are: ruda, eden") as string });
+  expect([status.exitCode, since.exitCode, wait.exitCode, older.exitCode]).toEqual([2, 2, 2, 2]);
+  expect(cancelled).toMatchObject({ exitCode: 0, stdout: `${job_id} is cancelled, with all that it asked for\n` });
+  expect(watched).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("CANCELLED: it was cancelled") as string });
+  expect(retried).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`begins in turn 1, behind the finished turns of ${job_id}`) as string });
+  expect((await dure("jobs", "cancel", retried.stdout.trim())).exitCode).toBe(0);
+}, 60_000);
+
+test("audit exits with 0 when all is in order, purge counts", async () => {
+  const [audit, purge] = await Promise.all([dure("jobs", "audit", "--stuck", "1h"), dure("jobs", "purge", "--older-than", "7d")]);
+
+  expect(audit).toMatchObject({ exitCode: 0, stdout: "all jobs are in order\n" });
+  expect(purge).toMatchObject({ exitCode: 0, stdout: "0 finished jobs older than 7d removed\n" });
+}, 30_000);
+
+test("a question that an exchange waits for is listed and answered, and the exchange goes on", async () => {
+  const { stdout } = await dure("jobs", "ask", "ruda", "careful", "Please deploy", "--max-turns", "1", "--wait", "0");
+  await expect.poll(async () => (await team.jobs.get(stdout.trim())).waiting, { timeout: 10_000 }).toBe("person");
+  const list = await dure("escalations", "list");
+  const id = /^(escalation_\S+)/.exec(list.stdout)![1]!;
+
+  const answered = await dure("escalations", "answer", id, "approve");
+  const watched = await dure("jobs", "watch", stdout.trim());
+
+  expect(list.stdout).toMatch(/Deploy to production\?\n {2}answers: approve/);
+  expect([answered.exitCode, watched.exitCode]).toEqual([0, 0]);
+  expect(watched.stdout).toContain("1 careful: It is deployed, as you wished.");
+  expect(await dure("escalations", "list")).toMatchObject({ exitCode: 0, stdout: "nothing waits for a person\n" });
+  expect(await dure("escalations", "answer", id, "approve")).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ESCALATION_CLOSED") as string });
+}, 30_000);

@@ -1,0 +1,255 @@
+import { describe, expect, test } from "vitest";
+import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
+import { accountStates, collaborate, eventually, NOBODY, openTypes, participantsOf, readyTeamOn, rolesOf, settled, silent, stateOf, teamOn } from "./helpers.ts";
+import type { Behave, Name, TestTeam } from "./team.ts";
+import { webPlatform } from "./web-platform.ts";
+
+const GENERAL = "discord:general";
+
+describe("what is gone on Discord", { timeout: 60_000 }, () => {
+  test("a deleted thread is closed for all, told once; its open request is withdrawn, and the place where it began is told", async () => {
+    const { stage, team, threadId, asks } = await threadThatWaits();
+    const since = stage.discord.requests.length;
+
+    stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
+
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
+    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toMatch(/^루다: ⚠ 이든 님에게 한 부탁은/));
+    await settled(team);
+    expect(await participantsOf(team, threadId)).toEqual([]);
+    expect(await requestStates(team)).toEqual(["withdrawn"]);
+    expect(await eventsOf(team, "room.closed")).toHaveLength(1);
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다시", threadId })).toMatchObject({ ok: false, code: "THREAD_NOT_FOUND" });
+    expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
+    expect(asks()).toBe(1);
+    const again = await collaborate(team, "ruda", { targetAgent: "eden", message: "새로" });
+    expect(again.reused).toBe(false);
+  });
+
+  test("what an agent still wants to say in a deleted thread is said to nobody, with one request at most", async () => {
+    const working = Promise.withResolvers<string>();
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { eden: () => working.promise } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "오래 걸리는 일" });
+    await eventually(() => expect(team.calls("eden")).toBe(1));
+
+    stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
+    const since = stage.discord.requests.length;
+    working.resolve("다 했어요");
+    await settled(team);
+
+    expect(requestsSince(stage, since)).toBeLessThanOrEqual(1);
+    expect((await team.rooms.reader.messages(threadId, {})).map(({ text }) => text)).toEqual(["<@eden> 오래 걸리는 일"]);
+  });
+
+  test("an archived thread keeps its participants; a collaborate in it brings it back", async () => {
+    const { stage, team, threadId } = await threadThatWaits();
+
+    stage.discord.archiveThread(stage.discord.threads(stage.places.general)[0]!);
+    await eventually(async () => expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(true));
+    expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
+    await collaborate(team, "ruda", { targetAgent: "eden", message: "하나 더", threadId });
+
+    expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 하나 더");
+    expect(stage.discord.threads(stage.places.general)[0]!.archived).toBe(false);
+    await eventually(async () => expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(false));
+  });
+
+  test("a bot that was removed from the server: its agent leaves the threads there, operators know, and its posts fail without a storm", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    await settled(team);
+
+    stage.discord.kickBot(stage.bots.eden, stage.guild);
+    await eventually(async () => expect(await participantsOf(team, threadId)).toEqual(["ruda"]));
+    await eventually(async () => expect(await openTypes(team)).toContain("account"));
+    const since = stage.discord.requests.length;
+    for (const text of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message: text, channelId: GENERAL }).catch(() => {});
+    await settled(team);
+
+    expect(requestsSince(stage, since, "이든")).toBeLessThanOrEqual(3);
+    expect((await team.inbox.list({ tenant: "", status: "open" })).filter(({ type }) => type === "delivery").length).toBeLessThanOrEqual(1);
+    expect((await accountStates(team))["ruda"]).toBe("ready");
+  });
+
+  test("a revoked token: refused with one critical escalation, offline for the others, and nothing is tried with it again", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage);
+
+    stage.discord.revokeToken(stage.bots.eden);
+    await eventually(async () => expect(await accountStates(team)).toEqual({ ruda: "ready", eden: "refused", seum: "ready", dajim: "ready" }));
+    const since = stage.discord.requests.length;
+    const result = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "도와줘" });
+    stage.person("민준").post(stage.places.general, `${stage.discord.mention(stage.bots.eden)} 거기 있어요?`);
+    stage.person("민준").post(stage.places.general, "그럼 루다라도");
+    await eventually(async () => expect(await stage.shown(team, GENERAL)).toHaveLength(3));
+    await settled(team);
+
+    expect(result).toMatchObject({ ok: false, code: "AGENT_OFFLINE", escalated: true });
+    expect(await openTypes(team)).toEqual(["account", "agent_offline"]);
+    const unauthorized = stage.discord.requests.slice(since).filter(({ status }) => status === 401);
+    expect(unauthorized.length).toBeLessThanOrEqual(1);
+  });
+
+  test("a removed channel is closed with its threads, told once to the operators; nobody posts there", async () => {
+    const { stage, team, threadId } = await threadThatWaits();
+    const since = stage.discord.requests.length;
+
+    stage.discord.removeChannel(stage.places.general);
+
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
+    const [general] = (await team.rooms.reader.rooms(NOBODY)).filter(({ id }) => id === GENERAL);
+    expect(general?.state).toBe("closed");
+    await settled(team);
+    expect(await openTypes(team)).toEqual(["delivery"]);
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "여기서", channelId: GENERAL })).toMatchObject({ ok: false });
+    await settled(team);
+    expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
+  });
+
+  test("a channel in which an account may not write any more: each message fails at once, one escalation names what is missing", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage);
+
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, { deny: ["SEND_MESSAGES"] });
+    const since = stage.discord.requests.length;
+    await stage.say(team, "하나");
+    await stage.say(team, "둘");
+    await eventually(async () => expect((await team.rooms.reader.messages(GENERAL, {})).filter(({ delivery }) => delivery === "failed")).toHaveLength(2));
+    await settled(team);
+
+    expect(stage.discord.requests.slice(since).filter(({ method, route }) => method === "POST" && route.endsWith("/messages"))).toHaveLength(2);
+    const [escalation, ...others] = await team.inbox.list({ tenant: "", status: "open" });
+    expect(others).toEqual([]);
+    expect(escalation?.question).toMatch(/general/);
+    expect(JSON.stringify(escalation)).toMatch(/SEND_MESSAGES/);
+  });
+
+  test("a thread that may not be made: the caller is told the permission, once, and the thread is closed", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage);
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, { deny: ["CREATE_PUBLIC_THREADS"] });
+    const since = stage.discord.requests.length;
+
+    const result = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "검토" });
+    await settled(team);
+
+    expect(result).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
+    expect(await openTypes(team)).toEqual(["delivery"]);
+    expect(await requestStates(team)).toEqual(["withdrawn"]);
+    expect((await team.rooms.reader.threads(GENERAL, NOBODY)).map(({ state }) => state)).toEqual(["closed"]);
+    expect((await team.rooms.reader.messages((await team.rooms.reader.threads(GENERAL, NOBODY))[0]!.id, {})).map(({ deliveryError }) => deliveryError?.code)).toEqual(["CHANNEL_PERMISSION"]);
+    expect(requestsSince(stage, since, "루다")).toBeLessThanOrEqual(1);
+  });
+
+  test("two threads of one name made within a minute are never taken for each other after a lost answer", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { eden: silent } });
+    const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나", topic: "하나", threadName: "리뷰" });
+    stage.fail("thread", "transient");
+
+    await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "둘", topic: "둘", threadName: "리뷰" });
+    await settled(team);
+
+    expect(await stage.shown(team, first.threadId)).toEqual(["루다: @이든 하나"]);
+    const states = (await team.rooms.reader.threads(GENERAL, NOBODY)).map(({ state }) => state).sort();
+    expect(states).toEqual(["closed", "open"]);
+    expect(await openTypes(team)).toEqual(["delivery"]);
+  });
+});
+
+describe.each([
+  ["web", webPlatform],
+  ["discord", discordPlatform],
+] as const)("who is gone on %s", { timeout: 60_000 }, (name, makePlatform) => {
+  const general = `${name}:general`;
+
+  test("what waits for an agent that is no longer in the team ends, and the others go on", async () => {
+    const never = Promise.withResolvers<string>();
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "dajim", message: "맡아 줘" });
+    await eventually(() => expect(team.calls("dajim")).toBe(1));
+    await team.stop();
+
+    const second = await teamOn(platform, { on: team, agents: platform.agents.filter(({ id }) => id !== "dajim") });
+    await eventually(async () => expect(await second.database.query({ text: "select from dure.handlings where state <> 'done'" })).toEqual([]));
+    expect(await second.rooms.collaborate({ agent: "ruda" }, { targetAgent: "dajim", message: "거기 있나" })).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
+    const asked = await second.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "대신 해 줘", threadId });
+
+    expect(asked).toMatchObject({ ok: true });
+    await eventually(async () => expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"));
+  });
+
+  test("two mentioned agents that both hand over from one message open one thread each, and each is answered once", async () => {
+    const handOver = (target: Name): Behave => (heard) => (heard.results.length > 0 ? "맡겼습니다" : heard.text.includes("나눠서") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: target, message: `${target}의 몫` } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: handOver("seum"), eden: handOver("dajim"), seum: () => "세움의 답입니다", dajim: () => "다짐의 답입니다" } });
+
+    const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
+    await eventually(async () => expect(await requestStates(team)).toEqual(["answered", "answered"]));
+    await settled(team);
+
+    expect(await rolesOf(team, message)).toEqual({ ruda: "HANDLER", eden: "HANDLER", seum: "OBSERVER", dajim: "OBSERVER" });
+    const threads = await team.rooms.reader.threads(general, NOBODY);
+    const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
+    expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
+      ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
+      ["이든: @다짐 dajim의 몫", "다짐: 다짐의 답입니다"],
+    ]);
+  });
+
+  test("both hand over to the same agent from one message: a thread per pair, each answered once", async () => {
+    const handOver: Behave = (heard) => (heard.results.length > 0 ? "맡겼습니다" : heard.text.includes("둘 다") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" } });
+
+    await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
+    await eventually(async () => expect(await requestStates(team)).toEqual(["answered", "answered"]));
+    await settled(team);
+
+    expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(2);
+    expect(team.calls("seum")).toBe(2);
+  });
+});
+
+test("a channel that stands under another key after a restart keeps its threads", { timeout: 60_000 }, async () => {
+  const stage = await discordPlatform();
+  const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+  const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+  await settled(team);
+  await team.stop();
+
+  const second = await readyTeamOn(stage, { on: team, defaultChannel: "main", channels: stage.channels.map((channel) => (channel.key === "general" ? { ...channel, key: "main" } : channel)) });
+  const said = await stage.say(second, "계속해 줘", { thread: threadId });
+
+  expect(await rolesOf(second, said)).toMatchObject({ eden: "HANDLER", ruda: "HANDLER" });
+  expect((await second.rooms.reader.threads("discord:main", NOBODY)).map(({ id }) => id)).toEqual([threadId]);
+});
+
+/** 루다 has handed over to 이든 on behalf of a person in #general; 이든 says nothing. */
+async function threadThatWaits(): Promise<{ stage: DiscordStage; team: TestTeam; threadId: string; asks: () => number }> {
+  const stage = await discordPlatform();
+  const ruda: Behave = (heard) => (heard.results.length > 0 ? "맡겼어요" : heard.text.includes("맡겨 줘") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+  const team = await readyTeamOn(stage, { behave: { ruda, eden: silent } });
+  await stage.say(team, "이든한테 맡겨 줘");
+  await eventually(async () => expect(await stage.shown(team, GENERAL)).toHaveLength(2));
+  await settled(team);
+  const [thread] = await team.rooms.reader.threads(GENERAL, NOBODY);
+  return { stage, team, threadId: thread!.id, asks: () => team.calls("eden") - 1 };
+}
+
+/** Requests that were made since, without reading and typing signs. */
+function requestsSince(stage: DiscordStage, since: number, bot?: string): number {
+  return stage.discord.requests.slice(since).filter((request) => request.method !== "GET" && !request.route.endsWith("/typing") && (bot === undefined || request.bot === bot)).length;
+}
+
+async function requestStates(team: TestTeam): Promise<readonly string[]> {
+  return (await team.database.query<{ state: string }>({ text: "select state from dure.requests order by created_at" })).map(({ state }) => state);
+}
+
+async function eventsOf(team: TestTeam, type: string): Promise<readonly unknown[]> {
+  return team.database.query({ text: "select from dure.events where type = $1" }, [type]);
+}
