@@ -114,7 +114,8 @@ const PLATFORM_WAIT = 20_000;
 
 async function checkRooms(team: LoadedTeam, environment: Environment): Promise<Check[]> {
   try {
-    const findings = await checkAccounts(team, environment, { clock: systemClock, logger: silentLogger, signal: AbortSignal.timeout(PLATFORM_WAIT) });
+    const late = (): Error => new Error(`no answer within ${PLATFORM_WAIT / 1_000} s`);
+    const findings = await withTimeout(systemClock, PLATFORM_WAIT, late, (signal) => checkAccounts(team, environment, { clock: systemClock, logger: silentLogger, signal }));
     const agents = Object.keys(team.config.agents ?? {});
     const mapping: Check[] = agents.length === 0 ? [] : [{ name: "agents", status: "ok", detail: agents.join(", ") }];
     return [...mapping, ...findings.map(({ adapter, agent, ok, what, hint }): Check => ({ name: `${adapter} ${agent}`, status: ok ? "ok" : "fail", detail: what, ...(hint !== undefined && { hint }) }))];

@@ -3,6 +3,7 @@ import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { StoredModelCall, TurnStore } from "../durable/turns.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
+import type { ModelAnswer, ModelRequest } from "../models/model.ts";
 import type { Models } from "../models/models.ts";
 import type { AnyService } from "./combine.ts";
 import { lastTurns, MEMORY_DEFAULTS, turnsOf, type Memory, type MemoryOptions } from "./memory.ts";
@@ -103,12 +104,16 @@ export class MemoryFolder {
     const dialog = older.map(({ role, content }) => `${role}: ${content}`).join("\n");
     const prompt = (options.summaryPrompt ?? SUMMARY_PROMPT).replaceAll("{memory_block}", () => memory.summaryText).replaceAll("{dialog}", () => dialog);
     const model = models.resolve(options.summaryModel === undefined ? defaultLlm : parseModelName(options.summaryModel));
-    const answer = await model
-      .stream(
-        { messages: [{ role: "user", text: prompt }] },
-        { signal: AbortSignal.any([this.#stop.signal, lease]), timeoutMs: FOLD_TIMEOUT_MS, labels: { purpose: "memory" }, onRecord: (record) => void calls.push(storedCall("memory", record)) },
-      )
-      .finally(() => store.noteCalls(whose.session, whose.service, calls).catch((error: unknown) => logger.warn({ session: whose.session, error: messageOf(error) }, "the model call of a fold could not be recorded")));
+    const request: ModelRequest = { messages: [{ role: "user", text: prompt }] };
+    const signal = AbortSignal.any([this.#stop.signal, lease]);
+    let answer: ModelAnswer;
+    try {
+      answer = await model.stream(request, { signal, timeoutMs: FOLD_TIMEOUT_MS, labels: { purpose: "memory" }, onRecord: (record) => void calls.push(storedCall("memory", record)) });
+    } finally {
+      await store.noteCalls(whose.session, whose.service, calls).catch((error: unknown) => {
+        logger.warn({ session: whose.session, error: messageOf(error) }, "the model call of a fold could not be recorded");
+      });
+    }
     const text = answer.text.trim();
     if (text === "") throw new Error("the summary is empty");
     return text;

@@ -248,7 +248,7 @@ function linked(text: string, mentions: readonly string[], directory: Directory)
 }
 
 /** At most 25 characters, the same for every attempt of one part. Source: docs/spec/collaboration §6. */
-export function nonceOf(key: string): string {
+function nonceOf(key: string): string {
   return createHash("sha256").update(key).digest("base64url").slice(0, 25);
 }
 

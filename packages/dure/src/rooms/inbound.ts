@@ -287,7 +287,7 @@ function isLater(platformId: string, than: string): boolean {
 export type ButtonAnswer = (escalation: string, value: string, by: string) => Promise<{ label: string }>;
 
 /** `escalation_…:approve` in its two halves. */
-export function splitButton(value: string): readonly [string, string] {
+function splitButton(value: string): readonly [string, string] {
   const colon = value.indexOf(":");
   return colon < 0 ? [value, ""] : [value.slice(0, colon), value.slice(colon + 1)];
 }

@@ -71,7 +71,7 @@ export class RoomStore {
 }
 
 /** What an operator can say to something that only wants to be known. */
-export const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
+const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
 
 export interface RoomEscalation {
   readonly subject: string;

@@ -342,7 +342,7 @@ export class Talk {
 type DecidedMessage = Pick<StoredMessage, "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request">;
 
 /** The id of the work that a message makes for an agent: the same wherever it is decided. */
-export function handlingId(message: string, agent: string): string {
+function handlingId(message: string, agent: string): string {
   return `handling_${message.slice(message.indexOf("_") + 1)}_${agent}`;
 }
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { messageOf, type DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { BUDGET_RULES } from "../durable/budgets.ts";
