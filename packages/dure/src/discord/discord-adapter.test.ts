@@ -49,7 +49,7 @@ describe("what a bot hears", () => {
     expect(mentions).toMatchObject({ "이것은?": [stage.ruda.id], 혼잣말: [], 덧붙임: [] });
   });
 
-  test("a direct message, an edit, and the end of a thread, a channel and a server", async () => {
+  test("a direct message, an edit, the end of a thread, and its own removal from a server", async () => {
     await using stage = await aStage();
     await stage.connect(RUDA);
     const thread = stage.minsu.startThread(stage.general, "잡담");
@@ -62,10 +62,10 @@ describe("what a bot hears", () => {
     stage.discord.deleteThread(thread);
     await vi.waitFor(() => expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-deleted"));
     stage.discord.kickBot(stage.ruda, stage.guild);
-    await vi.waitFor(() => expect(stage.port.changes.at(-1)).toEqual({ kind: "channel-removed", place: stage.here }));
+    await vi.waitFor(() => expect(stage.port.changes.at(-1)).toEqual({ kind: "access-lost", place: stage.here }));
 
     const place = { ...stage.here, thread: thread.id };
-    expect(stage.port.changes.map(({ kind }) => kind)).toEqual(["thread-created", "thread-archived", "thread-opened", "thread-deleted", "channel-removed"]);
+    expect(stage.port.changes.map(({ kind }) => kind)).toEqual(["thread-created", "thread-archived", "thread-opened", "thread-deleted", "access-lost"]);
     expect(stage.port.changes[0]).toEqual({ kind: "thread-created", place, name: "잡담", owner: stage.minsu.id });
   });
 
