@@ -131,7 +131,7 @@ describe("news", () => {
   const event = (type: string, data: PlatformEvent["data"], part: Partial<PlatformEvent> = {}): PlatformEvent => ({ id: "1.2.3", type, role: "conversation", room: "web:general", at: 1, data, ...part });
 
   test("of a message say where it stands and who answers it", () => {
-    expect(newsOf(event("room.message", { id: "m1", roles: { ruda: "HANDLER", eden: "OBSERVER" } }))).toEqual({ grown: "web:general", rooms: true, begun: { place: "web:general", message: "m1", agents: ["ruda"] } });
+    expect(newsOf(event("room.message", { message: "m1", roles: { ruda: "HANDLER", eden: "OBSERVER" } }))).toEqual({ grown: "web:general", rooms: true, begun: { place: "web:general", message: "m1", agents: ["ruda"] } });
     expect(newsOf(event("room.handled", { message: "m1", answer: "m2" }, { agent: "ruda" }))).toMatchObject({ grown: "web:general", changed: { message: "m1" }, ended: { message: "m1", agent: "ruda" } });
   });
 

@@ -7,7 +7,7 @@ import { NAMES, type Name, type TestTeam } from "./team.ts";
 import type { TestPlatform } from "./platform.ts";
 
 /** Limits are a matter of their own tests; here they would only slow down. */
-const OPEN_LIMITS = { routes: {}, others: { limit: 10_000, perMs: 1_000 }, global: { limit: 10_000, perMs: 1_000 } };
+export const OPEN_LIMITS = { routes: {}, others: { limit: 10_000, perMs: 1_000 }, global: { limit: 10_000, perMs: 1_000 } };
 const MESSAGES = "/channels/{channel}/messages";
 const THREADS = "/channels/{channel}/threads";
 
@@ -108,7 +108,7 @@ class PickyAdapter extends DiscordAdapter {
   }
 }
 
-function faultOf(failure: ChannelFailure | "hang", afterDoing: boolean, retryAfterMs: number): FakeFault {
+export function faultOf(failure: ChannelFailure | "hang", afterDoing: boolean, retryAfterMs: number): FakeFault {
   const after = afterDoing ? ("doing it" as const) : ("nothing" as const);
   switch (failure) {
     case "permission":

@@ -14,7 +14,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
 
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toMatch(/^루다: ⚠ 이든 님에게 한 부탁은/));
+    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toMatch(/^루다: 이든 님에게 한 부탁은/));
     await settled(team);
     expect(await participantsOf(team, threadId)).toEqual([]);
     expect(await requestStates(team)).toEqual(["withdrawn"]);

@@ -130,6 +130,25 @@ describe("what people may write", { timeout: 60_000 }, () => {
   });
 });
 
+test.each([
+  ["night-owl", "밤.올빼미 (2)"],
+  ["agent_1", "a+b*c?"],
+  ["x", "\\d{2}|[루다]"],
+])("an agent with the id %s and the name %s is handed work and named by others", { timeout: 60_000 }, async (id, displayName) => {
+  const platform = webPlatform();
+  const agents = [platform.agents[0]!, { id, displayName, service: "eden", leads: false, accounts: { web: { id } } }];
+  const team = await readyTeamOn(platform, { agents, behave: { ruda: ({ text }) => (text.includes("물어봐") ? `@${displayName} 어때요?` : ""), eden: () => "괜찮습니다" } });
+
+  const asked = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: id, message: "검토해 줘" });
+  await platform.say(team, "그 사람에게 물어봐");
+  await settled(team);
+
+  expect(asked).toMatchObject({ ok: true, delivery: "sent" });
+  const general = (await team.rooms.reader.messages("web:general", {})).map(({ author, text, delivery }) => `${author} ${delivery}: ${text}`);
+  expect(general.slice(0, 2)).toEqual(["민준 sent: 그 사람에게 물어봐", `ruda sent: @${displayName} 어때요?`]);
+  expect(general).toContain(`${id} sent: 괜찮습니다`);
+});
+
 describe("who speaks, and where", { timeout: 60_000 }, () => {
   test("an unknown room, thread and message are not found; nobody speaks without a name, or with an agent's, however it is written", async () => {
     const { say, post, get } = await startStage();

@@ -1,0 +1,58 @@
+import { onTestFinished } from "vitest";
+import { DiscordAdapter } from "../../src/discord/discord-adapter.ts";
+import { testDatabase } from "../../src/durable/test-database.ts";
+import type { PlaceAddress } from "../../src/rooms/channel-adapter.ts";
+import { WebAdapter } from "../../src/rooms/web-adapter.ts";
+import { FakeDiscord } from "../../src/testing/fake-discord/fake-discord.ts";
+import { WebFaultSwitch } from "../../src/testing/web-faults.ts";
+import { channelContract, type ChannelStage } from "./channel-contract.ts";
+import { faultOf, OPEN_LIMITS } from "./discord-platform.ts";
+
+channelContract("web", async (): Promise<ChannelStage> => {
+  const { database, [Symbol.asyncDispose]: dispose } = await testDatabase({ max: 2 });
+  const faults = new WebFaultSwitch();
+  const adapter = new WebAdapter({ database, faults });
+  onTestFinished(async () => {
+    await adapter.stop();
+    await dispose();
+  });
+  return {
+    adapter,
+    account: { id: "ruda", agent: "ruda", displayName: "루다" },
+    other: { id: "eden", agent: "eden", displayName: "이든" },
+    channel: { adapter: "web", channel: "general" },
+    shown: async (place) => {
+      const rows = await database.query<{ text: string }>({ text: "select text from dure.web_posts where place = $1 and id like 'web-%' order by at" }, [place.thread ?? place.channel]);
+      return rows.map(({ text }) => text.replace("<@eden>", "@이든"));
+    },
+    fail: (what, failure, options) => faults.add({ what, failure, ...options }),
+  };
+});
+
+channelContract("Discord", async (): Promise<ChannelStage> => {
+  const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1 });
+  const guild = discord.addGuild("두레");
+  const general = discord.addChannel(guild, "general");
+  const [ruda, eden] = [discord.addBot({ name: "루다", token: "token-ruda" }), discord.addBot({ name: "이든", token: "token-eden" })];
+  const person = discord.addPerson("민준");
+  const adapter = new DiscordAdapter({ tokens: { ruda: ruda.token, eden: eden.token }, apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 });
+  onTestFinished(async () => {
+    await adapter.stop();
+    await discord.stop();
+  });
+  const placeOf = (place: PlaceAddress): { id: string; name: string } => ({ id: place.thread ?? place.channel, name: "" });
+  return {
+    adapter,
+    account: { id: "ruda", agent: "ruda", displayName: "루다", platformId: ruda.id },
+    other: { id: "eden", agent: "eden", displayName: "이든", platformId: eden.id },
+    channel: { adapter: "discord", guild: guild.id, channel: general.id },
+    shown: async (place) =>
+      discord
+        .messages(placeOf(place))
+        .filter(({ type }) => type !== 18)
+        .map(({ text }) => text.replace(discord.mention(eden), "@이든")),
+    fail: (what, failure, { afterDoing = false, retryAfterMs = 1_000 } = {}) =>
+      void discord.fault({ route: what === "post" ? "/channels/{channel}/messages" : "/channels/{channel}/threads", method: "POST" }, faultOf(failure, afterDoing, retryAfterMs)),
+    say: async (place, text) => person.post(placeOf(place), text).id,
+  };
+});

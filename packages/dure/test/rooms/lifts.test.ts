@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { discordPlatform } from "./discord-platform.ts";
+import { collaborate, eventually, openTypes, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
+import type { Behave } from "./team.ts";
+import { webPlatform } from "./web-platform.ts";
+
+const chatty: Behave = () => `이야기 ${Math.random()}`;
+
+describe("what a person lifts", { timeout: 60_000 }, () => {
+  test("a thread that was suspended is open again when a person presses the button below the notice", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
+    await settled(team);
+    const notice = stage.discord.messages(stage.discord.threads(stage.places.general)[0]!).at(-1)!;
+
+    const shown = await stage.person("민준").press(notice.buttons[0]!);
+
+    expect(shown.text).toContain("풀기");
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
+    expect(await openTypes(team)).toEqual([]);
+  });
+
+  test.each([
+    ["resume", "open"],
+    ["seen", "suspended"],
+  ])("the answer `%s` in the inbox leaves a suspended thread %s", async (value, state) => {
+    const team = await readyTeamOn(webPlatform(), { behave: { ruda: chatty, eden: chatty } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
+    await settled(team);
+    const [question] = await team.inbox.list({ tenant: "", status: "open" });
+
+    await team.inbox.answer(question!.id, value, { tenant: "", name: "boss" });
+    const [marker] = await team.inbox.list({ tenant: "", status: "answered" });
+    expect(marker?.answer).toBe(value);
+
+    if (state === "open") await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
+    else expect(await stateOf(team, threadId)).toBe("suspended");
+  });
+
+  test("a pair that was blocked may call again at once when a person lifts it", async () => {
+    const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
+    for (const message of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" })).toMatchObject({ ok: false, code: "LOOP_GUARD" });
+    const [question] = (await team.inbox.list({ tenant: "", status: "open" })).filter(({ type }) => type === "conflict");
+
+    await team.inbox.answer(question!.id, "resume", { tenant: "", name: "boss" });
+
+    await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true }));
+  });
+
+  test("however often a guard is met, its escalation is raised once", async () => {
+    const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
+    for (const message of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
+
+    for (const message of ["넷", "다섯", "여섯"]) await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message });
+
+    const raised = await team.database.query<{ id: string }>({ text: "select data->>'id' as id from dure.events where type = 'escalation.raised'" });
+    expect(raised).toEqual((await team.inbox.list({ tenant: "" })).map(({ id }) => ({ id })));
+  });
+});
