@@ -14,6 +14,10 @@ const roomsPage = lazyRouteComponent(() => import("./rooms/rooms-page.tsx"), "Ro
 const rooms = createRoute({ getParentRoute: () => root, path: "/rooms", component: roomsPage });
 const oneRoom = createRoute({ getParentRoute: () => root, path: "/rooms/$place", component: roomsPage });
 
+// One route with a child, so that the list stays where it is when a job is picked.
+const jobs = createRoute({ getParentRoute: () => root, path: "/jobs", component: lazyRouteComponent(() => import("./jobs/jobs-page.tsx"), "JobsPage") });
+const oneJob = createRoute({ getParentRoute: () => jobs, path: "$id" });
+
 const agents = createRoute({
   getParentRoute: () => root,
   path: "/agents",
@@ -37,7 +41,7 @@ const events = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, rooms, oneRoom, agents, newChat, oneChat, escalations, events]),
+  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), agents, newChat, oneChat, escalations, events]),
   defaultNotFoundComponent: NotFound,
 });
 

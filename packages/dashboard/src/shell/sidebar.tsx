@@ -1,5 +1,5 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
-import { IconActivity, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSun, IconUsers } from "@tabler/icons-react";
+import { IconActivity, IconArrowsExchange, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSun, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
@@ -10,9 +10,10 @@ import { useLanguage, useText } from "../language.tsx";
 import { RoomList } from "../rooms/room-list.tsx";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 
-/** Pages that exist, in the order of the menu; jobs, plans and the others join when they are there. */
+/** Pages that exist, in the order of the menu; plans and costs join when they are there. */
 const PAGES = [
   { to: "/rooms", words: "rooms", Icon: IconMessages },
+  { to: "/jobs", words: "jobs", Icon: IconArrowsExchange },
   { to: "/agents", words: "agents", Icon: IconUsers },
   { to: "/chat", words: "chat", Icon: IconMessageCircle },
   { to: "/escalations", words: "escalations", Icon: IconInbox },
@@ -25,7 +26,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
   const { who } = useSpeaker();
   const rooms = useRoomList(who);
   const hasRooms = (rooms.data?.length ?? 0) > 0 || path.startsWith("/rooms");
-  const pages = PAGES.filter(({ to }) => hasRooms || (to !== "/rooms" && to !== "/agents"));
+  const pages = PAGES.filter(({ to }) => hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents"));
   return (
     <div className="side">
       <nav className="side-nav" aria-label={text.nav.label}>

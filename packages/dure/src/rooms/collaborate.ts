@@ -6,7 +6,7 @@ import { channelPlaceId, type RoomAgent, type RoomChannel } from "./directory.ts
 import { chainAllows, pairMayCall } from "./guards.ts";
 import { enqueueNotice } from "./notices.ts";
 import { placeOfSession, type Place } from "./place.ts";
-import { orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
+import { HANDLINGS_TOPIC, orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText, threadName, threadTopic } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 
@@ -62,6 +62,9 @@ export type CollaborateResult =
       readonly note: string;
     }
   | { readonly ok: false; readonly code: CollaborateCode; readonly message: string; readonly hint: string; readonly escalated: boolean };
+
+/** Longest wait for a word that something was sent before one looks all the same, milliseconds. */
+const LOOK_AGAIN_MS = 100;
 
 type Refusal = Extract<CollaborateResult, { ok: false }>;
 type Accepted = Extract<CollaborateResult, { ok: true }>;
@@ -270,23 +273,37 @@ export class Collaboration {
 
   /** Up to 2.5 s for the platform's word; a permanent refusal is the answer. */
   async #whenDelivered(result: Accepted, caller: CollaborateCaller, call: CollaborateCall, options: { signal?: AbortSignal }): Promise<CollaborateResult> {
-    const { clock, limits, store, database } = this.#setting;
+    const { clock, limits, notifications } = this.#setting;
     const until = clock.monotonic() + limits.deliveryWaitMs;
-    for (let wait = 5; clock.monotonic() < until; wait = Math.min(wait * 2, 100)) {
-      const message = await store.message(result.messageId);
-      if (message?.delivery === "sent") {
-        const sent: CollaborateResult = { ...result, delivery: "sent" };
-        const key = keyOf(caller, call);
-        if (key !== undefined) await database.query(UPDATE_RESULT, [key, JSON.stringify(sent)]);
-        return sent;
+    let told = new AbortController();
+    const unsubscribe = notifications.subscribe(HANDLINGS_TOPIC, () => told.abort());
+    try {
+      while (clock.monotonic() < until) {
+        told = new AbortController(); // what is told from here on is a reason to look again
+        const delivered = await this.#delivered(result, caller, call);
+        if (delivered) return delivered;
+        const wait = Math.min(LOOK_AGAIN_MS, until - clock.monotonic());
+        await clock.sleep(Math.max(0, wait), { signal: AbortSignal.any([told.signal, ...(options.signal ? [options.signal] : [])]) }).catch(() => {});
+        options.signal?.throwIfAborted();
       }
-      if (message?.delivery === "failed") {
-        const denied = message.deliveryError?.code === "CHANNEL_PERMISSION";
-        return { ...refuse(denied ? "PERMISSION_DENIED" : "DELIVERY_FAILED", message.deliveryError?.message ?? "The message could not be delivered.", "An operator has been told. Go on without it, or tell the person."), escalated: true };
-      }
-      await clock.sleep(wait, options);
+    } finally {
+      unsubscribe();
     }
     return result;
+  }
+
+  /** Undefined: it is still on its way. */
+  async #delivered(result: Accepted, caller: CollaborateCaller, call: CollaborateCall): Promise<CollaborateResult | undefined> {
+    const message = await this.#setting.store.message(result.messageId);
+    if (message?.delivery === "sent") {
+      const sent: CollaborateResult = { ...result, delivery: "sent" };
+      const key = keyOf(caller, call);
+      if (key !== undefined) await this.#setting.database.query(UPDATE_RESULT, [key, JSON.stringify(sent)]);
+      return sent;
+    }
+    if (message?.delivery !== "failed") return undefined;
+    const denied = message.deliveryError?.code === "CHANNEL_PERMISSION";
+    return { ...refuse(denied ? "PERMISSION_DENIED" : "DELIVERY_FAILED", message.deliveryError?.message ?? "The message could not be delivered.", "An operator has been told. Go on without it, or tell the person."), escalated: true };
   }
 }
 
@@ -332,7 +349,8 @@ const REQUEST_OF_TURN = {
   name: "collaborate.request_of_turn",
   text: "select r.id, r.to_agent as \"to\", r.chain, r.topic, r.thread from dure.handlings h join dure.requests r on r.id = h.request where h.turn = $1",
 };
-const FIND_ROUTE = {
+/** Parameters: from, to, topic, the channel's place or null for any, milliseconds. */
+export const FIND_ROUTE = {
   name: "collaborate.find_route",
   text: `select r.thread from dure.thread_routes r join dure.places p on p.id = r.thread
           where r.from_agent = $1 and r.to_agent = $2 and r.topic = $3 and ($4::text is null or r.channel = $4)

@@ -241,7 +241,7 @@ function answerOf(found: FoundOnPlatform): ProbeAnswer {
 function linked(text: string, mentions: readonly string[], directory: Directory): string {
   let linkedText = text;
   for (const agent of mentions) {
-    const names = [directory.nameOf(agent), agent].sort((a, b) => b.length - a.length).map((name) => name.replace(/[^\p{L}\p{N}]/gu, "\\$&"));
+    const names = [directory.nameOf(agent), agent].sort((a, b) => b.length - a.length).map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
     linkedText = linkedText.replace(new RegExp(`(?<![\\p{L}\\p{N}<\`])@(?:${names.join("|")})`, "iu"), `<@${agent}>`);
   }
   return linkedText;

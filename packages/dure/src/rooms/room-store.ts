@@ -55,12 +55,15 @@ export class RoomStore {
     if (events.length > 0) await tx.query(EMIT, [storable(events)]);
   }
 
-  /** One open escalation per subject; a repeat changes nothing. */
-  async escalate(tx: Queryable, escalation: RoomEscalation): Promise<void> {
+  /** One open escalation per subject; a repeat changes nothing. Gives the open one's id. */
+  async escalate(tx: Queryable, escalation: RoomEscalation): Promise<string> {
     const { subject, type, severity, question, context, tenant = "", session, options = SEEN } = escalation;
     const entry = { id: newId("escalation"), tenant, type, severity, session, subject, question, context, options };
     await tx.query(RAISE, [storable([entry])]);
+    const [open] = await tx.query<{ id: string }>(OPEN_ESCALATION, [subject]);
+    if (open && open.id !== entry.id) return open.id;
     await this.emit(tx, [{ type: "escalation.raised", role: "system", ...(session !== undefined && { session }), data: { id: entry.id, kind: type, subject, severity } }]);
+    return entry.id;
   }
 
   /** Closes what waits for a decision that nobody needs any more. */
@@ -216,6 +219,7 @@ const OPEN = { name: "room.open", text: "select dure.open_place($1, $2) as place
 const WRITE = { name: "room.write", text: "select dure.write_message($1) as result" };
 const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
 const RAISE = { name: "room.raise", text: "select dure.raise_escalations($1)" };
+const OPEN_ESCALATION = { name: "room.open_escalation", text: "select id from dure.escalations where subject = $1 and status = 'open'" };
 const PLACE = { name: "room.place", text: "select * from dure.places where id = $1" };
 const PLACE_AT = { name: "room.place_at", text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)" };
 const MESSAGE = { name: "room.message", text: "select * from dure.room_messages where id = $1" };

@@ -18,6 +18,7 @@ import { Delivery } from "./delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { Inbound } from "./inbound.ts";
 import type { RoomLimits } from "./limits.ts";
+import { Lifts, RESUME } from "./lifts.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
 import type { Place } from "./place.ts";
 import { RoomReader } from "./reading.ts";
@@ -66,6 +67,7 @@ export class Rooms {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
   readonly #requests: Requests;
+  readonly #lifts: Lifts;
   readonly #responder: Responder;
   readonly #accounts: Accounts;
   readonly #inbound: readonly Inbound[];
@@ -94,6 +96,7 @@ export class Rooms {
     };
     this.#talk = new Talk(this.#setting);
     this.#requests = new Requests(this.#setting, this.#talk);
+    this.#lifts = new Lifts(this.#setting, this.#talk);
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, { talk: this.#talk, requests: this.#requests, conversations: options.conversations, lease: options.lease });
     this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, { talk: this.#talk, threadFound: (adapter, place) => this.#threadFound(adapter, place) }), processId: options.lease.id });
@@ -225,6 +228,7 @@ export class Rooms {
     await this.#accounts.start();
     this.#responder.start();
     this.#requests.start();
+    this.#lifts.start();
     this.#sink?.start();
   }
 
@@ -232,6 +236,7 @@ export class Rooms {
     await this.#started?.catch(() => {});
     for (const inbound of this.#inbound) inbound.stop();
     await this.#sink?.stop();
+    await this.#lifts.stop();
     await this.#requests.stop();
     await this.#responder.stop();
     await this.#accounts.stop();
@@ -294,6 +299,5 @@ const DIRECT = {
   text: `insert into dure.places (id, adapter, kind, name, tenant, person, agent, channel) values ($1, 'web', 'direct', $2, $3, $4, $5, $1)
          on conflict (adapter, tenant, person, agent) where kind = 'direct' do update set name = $2 returning id`,
 };
-const RESUME = { name: "rooms.resume", text: "update dure.places set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}' where id = $1" };
 const REMOVE = { name: "rooms.remove", text: "delete from dure.participants where place = $1 and agent = $2 returning agent" };
 const OPTIONS = { name: "rooms.options", text: "select tenant, options from dure.escalations where id = $1" };

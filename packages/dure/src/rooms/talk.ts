@@ -317,26 +317,29 @@ export class Talk {
     const texts = roomTexts(locale);
     const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
     const text = trip === "thread-rate" ? texts.suspended(limits.threadPerMs / 1_000, Math.round(limits.suspendMs / 60_000), limits.threadMessages) : texts.resting(limits.exchangeMessages);
-    if (speaker !== undefined && directory.account(place.adapter, speaker)) {
-      const after = await store.open(tx, place.id);
-      if (after) await this.say(tx, after, { author: speaker, text, mark: "notice" });
-    }
-    if (trip === "thread-rate") {
-      await store.escalate(tx, {
-        subject: `room:loop:${place.id}`,
-        type: "conflict",
-        severity: "warning",
-        tenant: place.tenant,
-        question: text,
-        context: { place: place.id, name: place.name, guard: trip },
-        options: [
-          { value: "resume", label: "풀기 / Lift" },
-          { value: "seen", label: "확인 / Seen" },
-        ],
-      });
-    }
+    // What rests is woken by any word of a person; what is suspended has a button for it.
+    const lift = trip === "thread-rate" ? await this.#askToLift(tx, place, text) : undefined;
+    if (speaker === undefined || !directory.account(place.adapter, speaker)) return;
+    const after = await store.open(tx, place.id);
+    if (after) await this.say(tx, after, { author: speaker, text, mark: "notice", ...(lift && { buttons: [lift] }) });
+  }
+
+  /** Gives the button that answers. */
+  async #askToLift(tx: Transaction, place: OpenPlace, question: string): Promise<{ value: string; label: string }> {
+    const id = await this.#setting.store.escalate(tx, {
+      subject: `room:loop:${place.id}`,
+      type: "conflict",
+      severity: "warning",
+      tenant: place.tenant,
+      question,
+      context: { place: place.id, name: place.name, guard: "thread-rate" },
+      options: [LIFT, { value: "seen", label: "확인 / Seen" }],
+    });
+    return { value: `${id}:${LIFT.value}`, label: LIFT.label };
   }
 }
+
+const LIFT = { value: "resume", label: "풀기 / Lift" } as const;
 
 /** What a decision needs to know of a message, stored or new. */
 type DecidedMessage = Pick<StoredMessage, "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request">;

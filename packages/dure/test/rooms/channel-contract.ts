@@ -47,6 +47,8 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
       await Promise.all([adapter.stop(), adapter.stop()]);
       await adapter.stop();
       await never.stop();
+
+      expect(port.states).toEqual([]);
     });
 
     test("a connection lives until it is aborted, tells its states, and may be made again", async () => {
@@ -72,6 +74,8 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
 
       await adapter.stop();
       await connected;
+
+      expect(port.states.at(-1)).toBe(adapter.isLocal ? undefined : "stopped");
     });
 
     test("a post is shown once, however often it is sent with its key", async () => {
@@ -186,6 +190,8 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
 
       stage.adapter.typing(stage.account, stage.channel);
       stage.adapter.typing(stage.account, { ...stage.channel, channel: "1" });
+
+      expect(await stage.shown(stage.channel)).toEqual([]);
     });
 
     test("what people said is read oldest first, behind a message, at most so many; without one the newest", async () => {

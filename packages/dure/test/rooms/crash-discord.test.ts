@@ -77,6 +77,7 @@ test("what came while no process lived is answered in order when it is young; of
   await until(() => expect(world.shown(world.general)).toEqual(["민준: 물음 1", "루다: 답 1"]), first);
   await first.kill();
   const { ruda, eden, discord } = world;
+  await world.database.query({ text: "update dure.places set created_at = created_at - interval '1 hour'" }); // what is older than that is history
 
   world.agoMs = 11 * 60_000;
   const old = [world.say("물음 2"), world.say(`${discord.mention(ruda)} 물음 3`), world.say(`${discord.mention(eden)} 리뷰 좀`), world.say(`${discord.mention(eden)} 리뷰 좀 빨리`)];

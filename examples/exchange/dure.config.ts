@@ -1,0 +1,19 @@
+import { defineTeam } from "dure";
+import minimal from "../minimal/service.ts";
+import { minimalModel } from "../minimal/offline.ts";
+import { exchangeModels } from "./offline.ts";
+
+/** Two agents that settle something between themselves: `dure jobs ask ruda seum "토론: …"`. */
+export default defineTeam({
+  name: "배포 회의",
+  locale: "ko",
+  timeZone: "Asia/Seoul",
+  model: "offline:minimal",
+  offlineModels: [minimalModel, ...exchangeModels],
+  agents: {
+    ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } },
+    seum: { displayName: "세움", card: { llm: "offline:seum" } },
+  },
+  jobs: { allow: ["ruda -> seum"] },
+  services: { minimal },
+});

@@ -1,0 +1,114 @@
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { IconArrowsExchange, IconSearch } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { DureError, JOB_STATUSES, type Job, type JobStatus } from "dure/client";
+import { useState, type ReactNode } from "react";
+import { useLanguage, useText } from "../language.tsx";
+import { lettersOf } from "../rooms/mention.ts";
+import { useAgents } from "../rooms/use-rooms.ts";
+import { momentOf, whenOf } from "../when.ts";
+import { excerptOf } from "./exchange.ts";
+import { StatusBadge } from "./status-badge.tsx";
+import { useJobList } from "./use-jobs.ts";
+
+export function JobList({ picked }: { picked: string | undefined }): ReactNode {
+  const text = useText();
+  const [status, setStatus] = useState<JobStatus | "">("");
+  const [agent, setAgent] = useState("");
+  const [search, setSearch] = useState("");
+  const agents = useAgents();
+  const jobs = useJobList({ ...(status !== "" && { status }), ...(agent !== "" && { agent }) });
+
+  const all = jobs.data?.pages.flatMap(({ items }) => items) ?? [];
+  const wanted = lettersOf(search.trim());
+  const shown = all.filter((job) => lettersOf(wordsOf(job)).includes(wanted));
+  const Title = picked === undefined ? "h1" : "h2"; // a picked job has the page's first heading
+  const isFiltered = status !== "" || agent !== "" || wanted !== "";
+  return (
+    <section className="jobs-list-side" aria-label={text.jobs.pageTitle}>
+      <header>
+        <Title>{text.jobs.pageTitle}</Title>
+        <p className="soft">{text.jobs.lead}</p>
+      </header>
+      <div className="jobs-filters" role="search">
+        <TextInput value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.jobs.search} aria-label={text.jobs.search} leftSection={<IconSearch size={15} />} />
+        <NativeSelect
+          aria-label={text.jobs.status}
+          value={status}
+          onChange={(event) => setStatus(event.currentTarget.value as JobStatus | "")}
+          data={[{ value: "", label: text.jobs.allStatuses }, ...JOB_STATUSES.map((one) => ({ value: one, label: text.jobs.statuses[one] }))]}
+        />
+        <NativeSelect
+          aria-label={text.jobs.agent}
+          value={agent}
+          onChange={(event) => setAgent(event.currentTarget.value)}
+          data={[{ value: "", label: text.jobs.allAgents }, ...(agents.data ?? []).map(({ id, displayName }) => ({ value: id, label: displayName }))]}
+        />
+      </div>
+      {jobs.error !== null && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
+      {jobs.isSuccess && shown.length === 0 && (
+        <div className="jobs-empty">
+          <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
+          <p>{isFiltered ? text.jobs.noMatch : text.jobs.empty}</p>
+          <p className="soft small">{isFiltered ? text.jobs.noMatchHint : text.jobs.emptyHint}</p>
+        </div>
+      )}
+      {shown.length > 0 && (
+        <ul className="jobs-list" data-stale={jobs.isPlaceholderData || undefined}>
+          {shown.map((job) => (
+            <JobRow key={job.jobId} job={job} isPicked={job.jobId === picked} />
+          ))}
+        </ul>
+      )}
+      {jobs.hasNextPage && (
+        <Button variant="subtle" color="gray" size="compact-sm" loading={jobs.isFetchingNextPage} onClick={() => void jobs.fetchNextPage()}>
+          {text.jobs.more}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
+  const { text, language } = useLanguage();
+  return (
+    <li>
+      <Link to="/jobs/$id" params={{ id: job.jobId }} className="job-row" data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined}>
+        <span className="job-row-head">
+          <strong>
+            {job.requesterName} → {job.targetName}
+          </strong>
+          <StatusBadge job={job} />
+        </span>
+        <span className="job-row-message">{job.topic === null ? excerptOf(job.message) : `${job.topic}: ${excerptOf(job.message)}`}</span>
+        <span className="job-row-facts">
+          <span>{text.jobs.turnsOf(job.turnsDone, job.maxTurns)}</span>
+          {job.outcome !== null && <span>{text.jobs.outcomesShort[job.outcome]}</span>}
+          <time dateTime={new Date(job.createdAt).toISOString()} title={momentOf(job.createdAt, language)}>
+            {whenOf(job.createdAt, language)}
+          </time>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+export function Problem({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }): ReactNode {
+  const text = useText();
+  return (
+    <div className="problem" role="alert">
+      <p>{[error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}</p>
+      {onRetry !== undefined && (
+        <div className="problem-actions">
+          <Button size="compact-sm" variant="default" onClick={onRetry}>
+            {text.connection.retry}
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function wordsOf({ jobId, requester, requesterName, target, targetName, message, topic, lastError }: Job): string {
+  return [jobId, requester, requesterName, target, targetName, message, topic, lastError?.code, lastError?.message].join(" ");
+}

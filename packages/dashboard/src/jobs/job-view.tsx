@@ -1,0 +1,202 @@
+import { Button, Loader } from "@mantine/core";
+import { IconArrowLeft, IconCornerDownRight, IconCornerLeftUp, IconPlayerStop, IconRefresh, IconRotate } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { DureError, type Job, type JobDetail } from "dure/client";
+import { useEffect, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { momentOf, spanOf, whenOf } from "../when.ts";
+import { excerptOf, isOver, spentOf } from "./exchange.ts";
+import { Problem } from "./job-list.tsx";
+import { SpeakInto } from "./speak-into.tsx";
+import { StatusBadge } from "./status-badge.tsx";
+import { Transcript } from "./transcript.tsx";
+import { JOB_KEYS, useJob, useRelatives } from "./use-jobs.ts";
+
+export function JobView({ id }: { id: string }): ReactNode {
+  const text = useText();
+  const job = useJob(id);
+  if (job.data !== undefined) return <OneJob job={job.data} />;
+  if (job.error === null) {
+    return (
+      <div className="center-page">
+        <Loader type="dots" aria-label={text.jobs.loading} />
+      </div>
+    );
+  }
+  const isGone = job.error instanceof DureError && job.error.class === "not-found";
+  return (
+    <div className="center-page">
+      <h1>{isGone ? text.jobs.gone : text.jobs.loadFailed}</h1>
+      <p className="soft">{isGone ? text.jobs.goneHint : job.error.message}</p>
+      {isGone ? (
+        <Button component={Link} to="/jobs" variant="default">
+          {text.jobs.toList}
+        </Button>
+      ) : (
+        <Button variant="default" onClick={() => void job.refetch()}>
+          {text.connection.retry}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function OneJob({ job }: { job: JobDetail }): ReactNode {
+  const text = useText();
+  const title = `${job.requesterName} → ${job.targetName}`;
+  useEffect(() => {
+    document.title = `${title} · ${excerptOf(job.topic ?? job.message).slice(0, 40)} · dure`;
+  }, [title, job.topic, job.message]);
+  return (
+    <article className="job" aria-label={title}>
+      <header className="job-head">
+        <Link to="/jobs" className="job-back" aria-label={text.jobs.toList}>
+          <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+        </Link>
+        <div className="job-title">
+          <h1>{title}</h1>
+          <p className="soft small">{[text.jobs.intents[job.intent], job.topic].filter(Boolean).join(" · ")}</p>
+        </div>
+        <StatusBadge job={job} />
+        <Actions job={job} />
+      </header>
+      <Outcome job={job} />
+      <Facts job={job} />
+      <Relatives job={job} />
+      <Transcript job={job} />
+      {!isOver(job) && <SpeakInto job={job} />}
+    </article>
+  );
+}
+
+/** How it ended, in words; where it did not succeed, why. */
+function Outcome({ job }: { job: JobDetail }): ReactNode {
+  const { text, language } = useLanguage();
+  if (job.waiting !== null) {
+    return (
+      <p className="job-outcome" data-tone="warn" role="status">
+        {text.jobs.waitingHint} <Link to="/escalations">{text.jobs.toEscalations}</Link>
+      </p>
+    );
+  }
+  if (job.outcome === null) return null;
+  const error = job.status === "COMPLETED" ? null : job.lastError;
+  return (
+    <div className="job-outcome" data-tone={job.status === "COMPLETED" ? "good" : job.status === "CANCELLED" ? "quiet" : "bad"} role="status">
+      <p>
+        <strong>{text.jobs.outcomes[job.outcome]}</strong>{" "}
+        {job.finishedAt !== null && <time dateTime={new Date(job.finishedAt).toISOString()}>{momentOf(job.finishedAt, language)}</time>}
+      </p>
+      {error !== null && (
+        <p className="small">
+          {error.message} <code>{error.code}</code>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Facts({ job }: { job: JobDetail }): ReactNode {
+  const { text, language } = useLanguage();
+  const { tokens, microUsd, isAtLeast } = spentOf(job.turns);
+  const usd = new Intl.NumberFormat(language, { style: "currency", currency: "USD", maximumFractionDigits: 4 }).format(microUsd / 1_000_000);
+  const rows: readonly (readonly [string, string])[] = [
+    [text.jobs.facts.turns, text.jobs.turnsOf(job.turnsDone, job.maxTurns)],
+    [text.jobs.facts.spent, isAtLeast && microUsd === 0 ? text.jobs.tokens(tokens) : `${text.jobs.tokens(tokens)} · ${usd}`],
+    [text.jobs.facts.asked, momentOf(job.createdAt, language)],
+    ...(job.startedAt !== null && job.finishedAt !== null ? [[text.jobs.facts.took, spanOf(job.finishedAt - job.startedAt)] as const] : []),
+    ...(job.resumes > 0 ? [[text.jobs.facts.resumed, text.jobs.times(job.resumes)] as const] : []),
+  ];
+  return (
+    <dl className="job-facts">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Where it came from and what came of it: jobs that asked for it, and those that it asked for. */
+function Relatives({ job }: { job: JobDetail }): ReactNode {
+  const text = useText();
+  const relatives = useRelatives(job);
+  const { parent, children = [] } = relatives.data ?? {};
+  if (parent === undefined && children.length === 0 && job.retryOf === null) return null;
+  return (
+    <nav className="job-relatives" aria-label={text.jobs.relatives}>
+      <ul>
+        {parent !== undefined && (
+          <li>
+            <IconCornerLeftUp size={15} aria-hidden />
+            <RelativeLink job={parent} words={text.jobs.parent} />
+          </li>
+        )}
+        {job.retryOf !== null && (
+          <li>
+            <IconRotate size={15} aria-hidden />
+            <Link to="/jobs/$id" params={{ id: job.retryOf }}>
+              {text.jobs.retryOf}
+            </Link>
+          </li>
+        )}
+        {children.map((child) => (
+          <li key={child.jobId}>
+            <IconCornerDownRight size={15} aria-hidden />
+            <RelativeLink job={child} words={text.jobs.child} />
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function RelativeLink({ job, words }: { job: Job; words: string }): ReactNode {
+  const { language } = useLanguage();
+  return (
+    <span className="job-relative">
+      <span className="soft small">{words}</span>
+      <Link to="/jobs/$id" params={{ id: job.jobId }}>
+        {job.requesterName} → {job.targetName}: {excerptOf(job.message)}
+      </Link>
+      <StatusBadge job={job} />
+      <time className="soft small" dateTime={new Date(job.createdAt).toISOString()}>
+        {whenOf(job.createdAt, language)}
+      </time>
+    </span>
+  );
+}
+
+function Actions({ job }: { job: JobDetail }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const settle = (): Promise<unknown> => Promise.all([JOB_KEYS.one(job.jobId), JOB_KEYS.lists].map((queryKey) => queries.invalidateQueries({ queryKey })));
+  const cancel = useMutation({ mutationFn: () => client.jobs.cancel(job.jobId), onSettled: settle });
+  const retry = useMutation({
+    mutationFn: () => client.jobs.retry(job.jobId),
+    onSuccess: ({ jobId }) => navigate({ to: "/jobs/$id", params: { id: jobId } }),
+    onSettled: settle,
+  });
+  const error = cancel.error ?? retry.error;
+  return (
+    <div className="job-actions">
+      {!isOver(job) && (
+        <Button size="compact-md" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending} onClick={() => window.confirm(text.jobs.cancelAsk) && cancel.mutate()}>
+          {text.jobs.cancel}
+        </Button>
+      )}
+      {isOver(job) && job.status !== "COMPLETED" && (
+        <Button size="compact-md" variant="default" leftSection={<IconRefresh size={15} />} loading={retry.isPending} onClick={() => retry.mutate()}>
+          {text.jobs.retry}
+        </Button>
+      )}
+      {error !== null && <Problem error={error} />}
+    </div>
+  );
+}

@@ -1,0 +1,149 @@
+import { IconMessageReport } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { systemClock, type JobDetail, type JobTurn, type JobWords } from "dure/client";
+import { useEffect, useState, type ReactNode } from "react";
+import { Markdown } from "../chat/markdown.tsx";
+import { Facts } from "../facts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { Portrait } from "../rooms/message-row.tsx";
+import { momentOf, spanOf, whenOf } from "../when.ts";
+import { isOver, linesOf, nameIn, nextSpeaker } from "./exchange.ts";
+import { useLiveText } from "./live-text.ts";
+
+/** What was said, by whom, when; and who speaks now. */
+export function Transcript({ job }: { job: JobDetail }): ReactNode {
+  const text = useText();
+  return (
+    <section className="exchange">
+      <div role="log" aria-label={text.jobs.transcript}>
+        <ol>
+          {linesOf(job).map((line) => {
+            switch (line.kind) {
+              case "request":
+                return <RequestRow key="request" job={job} />;
+              case "turn":
+                return <TurnRow key={line.turn.number} job={job} turn={line.turn} />;
+              case "words":
+                return <WordsRow key={`words-${line.words.id}`} words={line.words} />;
+            }
+          })}
+        </ol>
+      </div>
+      {!isOver(job) && <Now key={job.turnsDone} job={job} />}
+    </section>
+  );
+}
+
+function RequestRow({ job }: { job: JobDetail }): ReactNode {
+  const { text, language } = useLanguage();
+  const { kind: _kind, ...facts } = job.payload ?? { kind: "" };
+  return (
+    <li className="room-message" data-kind="agent">
+      <Portrait name={job.requesterName} kind="agent" />
+      <div className="room-message-body">
+        <p className="room-message-head">
+          <strong>{job.requesterName}</strong>
+          <span className="author-kind">{text.jobs.request}</span>
+          <Time at={job.createdAt} words={whenOf(job.createdAt, language)} />
+        </p>
+        <Markdown>{job.message}</Markdown>
+        {Object.keys(facts).length > 0 && <Facts value={facts} />}
+        {job.origin !== null && (
+          <Link className="small" to="/chat/$session" params={{ session: job.origin.session }}>
+            {text.jobs.toOrigin}
+          </Link>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
+  const { text, language } = useLanguage();
+  const name = nameIn(job, turn.speaker);
+  const facts = [text.jobs.turn(turn.number), spanOf(turn.finishedAt - turn.startedAt), text.jobs.tokens(turn.tokensIn + turn.tokensOut), turn.attempts > 1 && text.jobs.attempts(turn.attempts), turn.attempts === 0 && text.jobs.takenOver];
+  return (
+    <li className="room-message" data-kind="agent" data-turn={turn.number}>
+      <Portrait name={name} kind="agent" />
+      <div className="room-message-body">
+        <p className="room-message-head">
+          <strong>{name}</strong>
+          <Time at={turn.finishedAt} words={whenOf(turn.finishedAt, language)} />
+        </p>
+        {turn.text === "" ? <p className="soft">{text.jobs.noWords}</p> : <Markdown>{turn.text}</Markdown>}
+        <p className="turn-facts">{facts.filter((fact) => fact !== false).join(" · ")}</p>
+      </div>
+    </li>
+  );
+}
+
+/** What a person said into it. */
+function WordsRow({ words }: { words: JobWords }): ReactNode {
+  const { text, language } = useLanguage();
+  return (
+    <li className="room-message" data-kind="person">
+      <Portrait name={words.author} kind="person" />
+      <div className="room-message-body">
+        <p className="room-message-head">
+          <strong>{words.author}</strong>
+          <span className="author-kind">{text.jobs.spoken}</span>
+          <Time at={words.at} words={whenOf(words.at, language)} />
+        </p>
+        <p className="person-words">{words.text}</p>
+        <p className="turn-facts">{words.turn === null ? text.jobs.notHeardYet : text.jobs.heardIn(words.turn)}</p>
+      </div>
+    </li>
+  );
+}
+
+/** Who has to do something, for how long already, and what has been said of it so far. */
+function Now({ job }: { job: JobDetail }): ReactNode {
+  const text = useText();
+  const speaker = nextSpeaker(job);
+  const name = nameIn(job, speaker);
+  const isSpeaking = job.status === "RUNNING" && job.waiting === null;
+  const said = useLiveText(job, speaker, isSpeaking);
+  const elapsed = useElapsed();
+  if (job.waiting !== null) {
+    return (
+      <p className="exchange-now" role="status">
+        <IconMessageReport size={16} aria-hidden /> {text.jobs.waitsForPerson}
+      </p>
+    );
+  }
+  return (
+    <div className="exchange-now" data-speaks={said !== "" || undefined}>
+      {said !== "" && (
+        <div className="room-message" data-kind="agent">
+          <Portrait name={name} kind="agent" />
+          <div className="room-message-body">
+            <p className="room-message-head">
+              <strong>{name}</strong>
+            </p>
+            <Markdown>{said}</Markdown>
+          </div>
+        </div>
+      )}
+      <p>
+        <span className="pulse" aria-hidden /> <span role="status">{isSpeaking ? text.jobs.speaks(name, job.turnsDone + 1) : text.jobs.inLine(job.targetName)}</span> {elapsed > 0 && <span aria-hidden>{spanOf(elapsed)}</span>}
+      </p>
+    </div>
+  );
+}
+
+/** Milliseconds since this line is seen, by the second. */
+function useElapsed(): number {
+  const [from] = useState(() => systemClock.monotonic());
+  const [elapsed, setElapsed] = useState(0);
+  useEffect(() => systemClock.every(1_000, () => setElapsed(systemClock.monotonic() - from)), [from]);
+  return Math.floor(elapsed / 1_000) * 1_000;
+}
+
+function Time({ at, words }: { at: number; words: string }): ReactNode {
+  const { language } = useLanguage();
+  return (
+    <time dateTime={new Date(at).toISOString()} title={momentOf(at, language)}>
+      {words}
+    </time>
+  );
+}

@@ -1,0 +1,103 @@
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { systemClock, type DureClient, type Job, type JobDetail, type JobsFilter } from "dure/client";
+import { useEffect } from "react";
+import { useParts } from "../app-parts.tsx";
+
+export const JOB_KEYS = {
+  lists: ["jobs", "list"],
+  one: (id: string) => ["jobs", "one", id],
+  relatives: (id: string) => ["jobs", "relatives", id],
+} as const;
+
+/** Jobs of one page of the list. */
+const PAGE = 50;
+/** The list is asked again so often where the log of events is not followed, milliseconds. */
+const LIST_EVERY_MS = 15_000;
+/** News of this long are answered with one look at the list, milliseconds. */
+const GATHER_MS = 250;
+/** Jobs that are looked through for the children of one; the API has no filter for them. */
+const RELATIVES_MOST = 200;
+
+/** Newest first, page by page. */
+export function useJobList(filter: Pick<JobsFilter, "status" | "agent">) {
+  const { client } = useParts();
+  return useInfiniteQuery({
+    queryKey: [...JOB_KEYS.lists, filter],
+    queryFn: ({ signal, pageParam }) => client.jobs.list({ ...filter, limit: PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS),
+  });
+}
+
+/** Looks at the list anew whenever something happens to a job. */
+export function useJobNews(): void {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  useEffect(() => {
+    const leave = new AbortController();
+    let gathering = false;
+    const look = (): void => {
+      if (gathering) return;
+      gathering = true;
+      systemClock.after(GATHER_MS, () => {
+        gathering = false;
+        if (!leave.signal.aborted) void queries.invalidateQueries({ queryKey: JOB_KEYS.lists });
+      });
+    };
+    void followAll(client, look, leave.signal);
+    return () => leave.abort();
+  }, [client, queries]);
+}
+
+async function followAll(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _news of client.events({ types: ["job.*"], role: "delegation" }, { signal, onReset: look, onConnection: (state) => state === "connected" && look() })) look();
+  } catch {
+    // Left, or refused to a tenant's token: then the list is asked again every so often.
+  }
+}
+
+/** One job, as it stands and as it goes on. */
+export function useJob(id: string) {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  useEffect(() => {
+    const leave = new AbortController();
+    void followOne(client, queries, id, leave.signal);
+    return () => leave.abort();
+  }, [client, queries, id]);
+  return useQuery({ queryKey: JOB_KEYS.one(id), queryFn: ({ signal }) => client.jobs.get(id, { signal }) });
+}
+
+async function followOne(client: DureClient, queries: QueryClient, id: string, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const news of client.jobs.stream(id, { signal })) {
+      if (news.kind === "job") queries.setQueryData(JOB_KEYS.one(id), news.job);
+      else for (const queryKey of [JOB_KEYS.one(id), JOB_KEYS.relatives(id)]) void queries.invalidateQueries({ queryKey });
+    }
+  } catch {
+    // Left, or refused: the query itself says why.
+  }
+}
+
+export interface Relatives {
+  readonly parent: Job | undefined;
+  readonly children: readonly Job[];
+}
+
+/** The job that asked for this one, and those that it asked for: one of its two agents asks, after it began. */
+export function useRelatives(job: JobDetail) {
+  const { client } = useParts();
+  return useQuery({
+    queryKey: JOB_KEYS.relatives(job.jobId),
+    queryFn: async ({ signal }): Promise<Relatives> => {
+      const since = `${Math.ceil((systemClock.now() - job.createdAt) / 1_000) + 60}s`;
+      const ask = (agent: string) => client.jobs.list({ agent, since, limit: RELATIVES_MOST }, { signal });
+      const [parent, ...pages] = await Promise.all([job.parentJobId === null ? undefined : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined), ask(job.target), ask(job.requester)]);
+      const found = new Map(pages.flatMap(({ items }) => items.map((one) => [one.jobId, one] as const)));
+      return { parent, children: [...found.values()].filter(({ parentJobId }) => parentJobId === job.jobId).toSorted((a, b) => a.createdAt - b.createdAt) };
+    },
+  });
+}
