@@ -34,7 +34,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
 
 /** Lines of the transcript, `who: words`. */
 function said(page: Page): Promise<string[]> {
-  return page.locator('[role="log"] .room-message').evaluateAll((all) => all.map((one) => `${one.querySelector("strong")?.textContent}: ${(one.querySelector(".markdown, .person-words") as HTMLElement | null)?.innerText.trim()}`));
+  return page.locator('[role="log"] .room-message').evaluateAll((all) => all.map((one) => `${one.querySelector("strong")?.textContent}: ${one.querySelector<HTMLElement>(".markdown, .person-words")?.innerText.trim()}`));
 }
 
 async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
@@ -173,5 +173,6 @@ test("an unknown job says so and leads back", { timeout: 60_000 }, async () => {
 
   await opened.page.getByText("이 일은 없어졌거나 볼 수 없어요").waitFor();
   await opened.page.getByRole("link", { name: "맡긴 일 목록으로" }).click();
-  await opened.page.locator(".job-row").first().waitFor();
+
+  await expect.poll(() => opened.page.locator(".job-row").count()).toBeGreaterThan(0);
 });

@@ -17,12 +17,21 @@ export function JobsPage(): ReactNode {
   useEffect(() => {
     if (id === undefined) document.title = `${text.jobs.pageTitle} · dure`;
   }, [text, id]);
-  const detail = useRef<HTMLDivElement>(null);
-  useStayAtEnd(detail, id);
   return (
     <div className="jobs" data-picked={id !== undefined || undefined}>
       <JobList picked={id} />
-      <div className="jobs-detail" ref={detail} role="region" aria-label={text.jobs.transcript} tabIndex={0}>{id === undefined ? <p className="jobs-pick soft">{text.jobs.pick}</p> : <JobView key={id} id={id} />}</div>
+      <Detail key={id ?? ""} id={id} />
+    </div>
+  );
+}
+
+function Detail({ id }: { id: string | undefined }): ReactNode {
+  const text = useText();
+  const place = useRef<HTMLDivElement>(null);
+  useStayAtEnd(place);
+  return (
+    <div className="jobs-detail" ref={place} role="region" aria-label={text.jobs.transcript} tabIndex={0}>
+      {id === undefined ? <p className="jobs-pick soft">{text.jobs.pick}</p> : <JobView id={id} />}
     </div>
   );
 }
@@ -31,10 +40,9 @@ export function JobsPage(): ReactNode {
 const NEAR_END = 80;
 
 /** Whoever reads the newest keeps it in sight while the exchange goes on; for everybody else all stays where it is. */
-function useStayAtEnd(ref: RefObject<HTMLDivElement | null>, id: string | undefined): void {
+function useStayAtEnd(ref: RefObject<HTMLDivElement | null>): void {
   useEffect(() => {
     const element = ref.current!;
-    element.scrollTop = 0;
     let atEnd = false;
     const look = (): void => void (atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
     const observer = new MutationObserver(() => {
@@ -47,5 +55,5 @@ function useStayAtEnd(ref: RefObject<HTMLDivElement | null>, id: string | undefi
       observer.disconnect();
       element.removeEventListener("scroll", look);
     };
-  }, [ref, id]);
+  }, [ref]);
 }

@@ -26,7 +26,8 @@ function modelOf(name: Name): OfflineModel {
     if (all.includes("멈춤")) return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
     if (all.includes("고장")) return { error: { status: 401, message: "The key was refused." } };
     if (name === "eden" && all.includes("다시 부탁") && request.messages.at(-1)?.role !== "tool") return { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "서버 상태를 알려 줘" } }] };
-    const heard = all.includes("speaks into this exchange") ? "말씀 들었어요. " : "";
+    const said = request.messages.findLast((message) => message.role === "user")?.text ?? "";
+    const heard = said.includes("speaks into this exchange") ? "말씀 들었어요. " : "";
     const chunks = `${heard}${SENTENCES[(turn - 1) % SENTENCES.length]!}`.split(/(?<= )/);
     return { chunks, ...(all.includes("천천히") && { delayMs: 500, chunkDelayMs: 150 }) };
   });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { roomTexts } from "../../src/rooms/texts.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { accountStates, collaborate, eventually, readyTeamOn, rolesOf, settled, stateOf, teamOn } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
