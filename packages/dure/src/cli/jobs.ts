@@ -1,4 +1,4 @@
-import type { DureClient, Job, JobDetail, JobOutcome, JobRequest, JobsFilter, JobTurn } from "../client/index.ts";
+import type { DureClient, Job, JobDetail, JobOutcome, JobRequest, JobsFilter, JobStatus, JobTurn } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { DureError, isAbort } from "../kernel/errors.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
@@ -28,6 +28,7 @@ const OUTCOME_WORDS = {
   resume_limit: "it was resumed too often without progress",
 } as const satisfies Record<JobOutcome, string>;
 
+const OVER: ReadonlySet<JobStatus> = new Set(["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"]);
 /** Characters of a message in a list. */
 const EXCERPT = 60;
 
@@ -44,8 +45,8 @@ export async function showJob(id: string, { client, output }: JobsCommand): Prom
   const job = await client.jobs.get(id);
   const transcript = new Transcript(output);
   transcript.begin(job);
-  if (job.status === "PENDING" || job.status === "RUNNING") output.line(standingOf(job));
-  else transcript.end(job);
+  if (OVER.has(job.status)) transcript.end(job);
+  else output.line(standingOf(job));
   output.result(job);
   return EXIT.ok;
 }
@@ -64,7 +65,7 @@ export async function watchJob(id: string, { client, output }: JobsCommand): Pro
       output.result(news.kind === "job" ? { type: "job", data: news.job } : news.event);
       if (news.kind === "job") transcript.begin((job = news.job));
       else if (job) transcript.event((job = standingAfter(job, news.event)), news.event);
-      if (job) line.show(job);
+      if (job && !OVER.has(job.status)) line.show(job);
     }
     line.clear();
     const ended = await client.jobs.get(id, { signal: over.signal });

@@ -10,6 +10,8 @@ export type RouteScope = "public" | "known" | Scope;
 export interface Principal {
   readonly caller: Caller;
   readonly scopes: readonly Scope[];
+  /** The name that a token was made for: what a person is called in rooms. Absent on an open server. */
+  readonly person?: string;
   /** How they proved it; `none` on an open server. */
   readonly proof: "none" | "bearer" | "cookie";
   /** What they proved it with, to ask again while a stream is open; never logged. */
@@ -95,7 +97,7 @@ export async function identify(
   if (token === undefined) return null;
   const record = await verified(auth, token);
   if (record) {
-    return { caller: { tenant: record.tenant, name: record.id }, scopes: record.scopes, proof: bearer === undefined ? "cookie" : "bearer", token };
+    return { caller: { tenant: record.tenant, name: record.id }, scopes: record.scopes, person: record.name, proof: bearer === undefined ? "cookie" : "bearer", token };
   }
   if (bearer === undefined) return null; // an old cookie is a stranger, who may log in again
   throw tokenInvalid();

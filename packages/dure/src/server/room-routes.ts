@@ -69,8 +69,8 @@ const CollaborateAnswer = z.union([
   z.object({ ok: z.literal(false), code: z.string(), message: z.string(), hint: z.string(), escalated: z.boolean() }),
 ]);
 
-/** Characters of a body with a text of 100,000 characters in four bytes each. */
-const POST_BYTES = 512 * 1024;
+/** A body with a text of 100,000 characters, each written as \uXXXX, and the rest of it. */
+const POST_BYTES = 640 * 1024;
 
 /** Rooms, threads, messages, agents. Source: docs/spec/collaboration §9. */
 export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms, auth, audit }) => {
@@ -84,7 +84,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       return { tenant: "", person: checkName(asPerson ?? "", rooms.directory.agents) };
     }
     if (asPerson !== undefined && !hasScope(request.principal!, "admin")) throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", { class: "forbidden", hint: "Leave out as_person." });
-    return { tenant: caller.tenant, person: checkName(asPerson ?? caller.name, rooms.directory.agents) };
+    return { tenant: caller.tenant, person: checkName(asPerson ?? request.principal!.person ?? caller.name, rooms.directory.agents) };
   };
 
   app.get("/v1/rooms", { config, schema: { tags: ["rooms"], summary: "Channels, and the caller's direct rooms", querystring: AsPerson, response: { 200: z.object({ items: z.array(Place) }), ...problems(400, 401, 403) } } }, async (request) => ({
