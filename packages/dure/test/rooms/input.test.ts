@@ -175,7 +175,7 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     expect(await post(GENERAL, { text: "안녕" }, minjun)).toMatchObject({ status: 202 });
     expect(await post(GENERAL, { text: "대신", as_person: "손님" }, boss)).toMatchObject({ status: 202 });
     expect(await post(GENERAL, { text: "대신", as_person: "이든" }, boss)).toMatchObject({ status: 400, body: { code: "PERSON_INVALID" } });
-    expect((await team.rooms.reader.messages("web:general", {})).filter(({ authorKind }) => authorKind === "person").map(({ text }) => text)).toEqual(["안녕", "대신"]);
+    expect((await team.rooms.reader.messages("web:general", {})).filter(({ authorKind }) => authorKind === "person").map(({ authorName, text }) => `${authorName}: ${text}`)).toEqual(["민준: 안녕", "손님: 대신"]);
 
     const { body: direct } = await post("/v1/rooms", { agent: "eden" }, minjun);
     const own = `/v1/rooms/${String(direct["id"])}/messages`;
