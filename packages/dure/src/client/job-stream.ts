@@ -44,7 +44,7 @@ export async function* followJob({ open, clock, maxDelayMs, silenceMs, onConnect
           break;
         }
         if (message.id === position) continue;
-        position ??= message.id;
+        position = message.id;
         const data = frameData(message);
         if (!isObject(data)) continue;
         const news = message.event === "job" ? { kind: "job" as const, job: fromWire(data) as JobDetail } : { kind: "event" as const, event: fromWire(data) as PlatformEvent };
