@@ -1,0 +1,262 @@
+/**
+ * Globs of ownership. One algorithm answers both "does this path match?" and "can one path match both?", so that what the
+ * check of a plan calls disjoint is disjoint for the enforcement too. (`path.matchesGlob` and the usual matchers answer the
+ * first only, leave out dot files, and follow the case rules of the machine they run on.)
+ *
+ * `*` any run inside a segment, dot files included; `?` one character; `**` any number of segments, alone between slashes,
+ * at the end at least one; `[a-z]`, `[!a]`; `{a,b}`; `\` takes the next character as it is.
+ */
+export interface Glob {
+  readonly text: string;
+  /** One per combination of braces. */
+  readonly alternatives: readonly GlobPath[];
+}
+
+/** Segments of a pattern; `**` stands for any number of them. */
+export type GlobPath = readonly (typeof GLOBSTAR | Segment)[];
+type Segment = readonly (typeof STAR | CharSet)[];
+/** Inclusive ranges of code points, sorted, apart from each other. */
+type CharSet = readonly (readonly [number, number])[];
+
+const GLOBSTAR = "**";
+const STAR = "*";
+const ANY_CHAR: CharSet = [[0, 0x10ffff]];
+
+/** Combinations of braces in one pattern. Source: our choice. */
+const MAX_ALTERNATIVES = 64;
+/** Characters of one pattern or path. Source: our choice; Linux takes paths up to 4,096 bytes. */
+export const MAX_PATH_LENGTH = 1_024;
+
+export type GlobReading = { readonly ok: true; readonly glob: Glob } | { readonly ok: false; readonly message: string; readonly hint?: string };
+
+/** Reads a pattern. Pure. */
+export function readGlob(text: string): GlobReading {
+  const failure = unreadable(text);
+  if (failure) return { ok: false, ...failure };
+  const expanded = expandBraces(text);
+  if (expanded === undefined) return { ok: false, message: "has a brace that is not closed", hint: "Write \\{ for the character itself." };
+  if (expanded.length > MAX_ALTERNATIVES) return { ok: false, message: `has more than ${MAX_ALTERNATIVES} combinations of braces`, hint: "Write several patterns." };
+  const alternatives: GlobPath[] = [];
+  for (const alternative of expanded) {
+    const segments = splitSegments(alternative);
+    if (segments.some((segment) => segment === "")) return { ok: false, message: "has an empty segment", hint: 'A folder with all that is in it is "folder/**".' };
+    if (segments.some((segment) => segment === "." || segment === "..")) return { ok: false, message: "has a segment . or ..", hint: "Write it from the root of the repository." };
+    if (segments.some((segment) => segment !== GLOBSTAR && segment.includes(GLOBSTAR))) return { ok: false, message: "has ** beside other characters", hint: "Write ** alone between slashes." };
+    const read = segments.map((segment) => (segment === GLOBSTAR ? GLOBSTAR : readSegment(segment)));
+    if (read.some((segment) => segment === undefined)) return { ok: false, message: "has a [ that is not closed, or a range that runs backwards", hint: "Write \\[ for the character itself." };
+    if (read.at(-1) === GLOBSTAR) read.push([STAR]);
+    alternatives.push(read as GlobPath);
+  }
+  return { ok: true, glob: { text, alternatives } };
+}
+
+/** A pattern that was checked before. Throws `TypeError` when it was not. */
+export function globOf(text: string): Glob {
+  const reading = readGlob(text);
+  if (!reading.ok) throw new TypeError(`"${text}" ${reading.message}`);
+  return reading.glob;
+}
+
+/** The pattern that matches this path alone. */
+function literalGlob(path: string): Glob {
+  return { text: path, alternatives: [path.split("/").map((segment) => Array.from(segment, (char) => only(char)))] };
+}
+
+export function globMatches(glob: Glob, path: string): boolean {
+  return globsMeet(glob, literalGlob(path));
+}
+
+/** Whether some path matches both. */
+export function globsMeet(a: Glob, b: Glob): boolean {
+  return a.alternatives.some((one) => b.alternatives.some((other) => pathsMeet(one, other)));
+}
+
+export function pathsMeet(a: GlobPath, b: GlobPath): boolean {
+  return sequencesMeet(a, b, (item) => item === GLOBSTAR, (one, other) => segmentsMeet(one as Segment, other as Segment));
+}
+
+/** The segments before the first one that holds a wildcard, as text. */
+export function literalPrefix(path: GlobPath): readonly string[] {
+  const prefix: string[] = [];
+  for (const segment of path) {
+    if (segment === GLOBSTAR || segment.some((item) => item === STAR || item.length !== 1 || item[0]![0] !== item[0]![1])) break;
+    prefix.push(segment.map((item) => String.fromCodePoint((item as CharSet)[0]![0])).join(""));
+  }
+  return prefix;
+}
+
+/** A path or pattern as a file system sees it that tells neither case nor composition apart. */
+export function foldPath(text: string): string {
+  return text.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
+}
+
+function segmentsMeet(a: Segment, b: Segment): boolean {
+  return sequencesMeet(a, b, (item) => item === STAR, (one, other) => setsMeet(one as CharSet, other as CharSet));
+}
+
+/** Whether two sequences with runs (which stand for any number of items) have a common reading. Row by row over both: lengths multiplied. */
+function sequencesMeet<Item>(a: readonly Item[], b: readonly Item[], isRun: (item: Item) => boolean, meet: (a: Item, b: Item) => boolean): boolean {
+  /** `reached[j]`: the first i items of a and the first j of b have a common reading. */
+  let reached = Array.from<boolean>({ length: b.length + 1 }).fill(false);
+  reached[0] = true;
+  for (let j = 0; j < b.length && isRun(b[j]!); j++) reached[j + 1] = true;
+  for (const item of a) {
+    const next = Array.from<boolean>({ length: b.length + 1 }).fill(false);
+    const runs = isRun(item);
+    next[0] = runs && reached[0]!;
+    for (let j = 0; j < b.length; j++) {
+      const other = b[j]!;
+      if (runs) next[j + 1] = reached[j + 1]! || next[j]!;
+      if (isRun(other)) next[j + 1] ||= next[j]! || reached[j + 1]!;
+      else if (!runs) next[j + 1] = reached[j]! && meet(item, other);
+    }
+    if (!next.includes(true)) return false;
+    reached = next;
+  }
+  return reached[b.length]!;
+}
+
+function setsMeet(a: CharSet, b: CharSet): boolean {
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    const [from, to] = a[i]!;
+    const [otherFrom, otherTo] = b[j]!;
+    if (from <= otherTo && otherFrom <= to) return true;
+    if (to < otherTo) i++;
+    else j++;
+  }
+  return false;
+}
+
+function unreadable(text: string): { message: string; hint?: string } | undefined {
+  if (text === "") return { message: "is empty" };
+  if (text.length > MAX_PATH_LENGTH) return { message: `is longer than ${MAX_PATH_LENGTH} characters` };
+  if (/\p{Cc}/u.test(text)) return { message: "has a control character" };
+  if (text.normalize("NFC") !== text) return { message: "is not in Unicode normal form C", hint: "Type it anew, composed." };
+  if (text.startsWith("/") || /^[A-Za-z]:/.test(text)) return { message: "is absolute", hint: "Write it from the root of the repository." };
+  if (text.startsWith("!")) return { message: "begins with !", hint: "Patterns only add; name what is meant." };
+  if (/[?*+@!]\(/.test(text)) return { message: "has an extended pattern such as +(…)", hint: "Known are * ? ** [a-z] {a,b}." };
+  if (/(?:^|[^\\])(?:\\\\)*\\$/.test(text)) return { message: "ends with a \\", hint: "Segments are parted by /." };
+  if (/(?:^|\/)\.git(?:\/|$)/i.test(text)) return { message: "reaches into .git", hint: "Nobody owns git's own files." };
+  return undefined;
+}
+
+/** `a{b,c}` as `ab`, `ac`; undefined when a brace is not closed. Stops soon after the bound. */
+function expandBraces(text: string): string[] | undefined {
+  const open = indexOutside(text, "{", 0);
+  if (open < 0) return [text];
+  const parts: string[] = [];
+  let depth = 0;
+  let begin = open + 1;
+  for (let index = open; index < text.length; index++) {
+    const char = text[index]!;
+    if (char === "\\") index++;
+    else if (char === "{") depth++;
+    else if (char === "," && depth === 1) {
+      parts.push(text.slice(begin, index));
+      begin = index + 1;
+    } else if (char === "}" && --depth === 0) {
+      parts.push(text.slice(begin, index));
+      const expanded: string[] = [];
+      for (const part of parts) {
+        const rest = expandBraces(`${part}${text.slice(index + 1)}`);
+        if (rest === undefined) return undefined;
+        for (const one of rest) expanded.push(`${text.slice(0, open)}${one}`);
+        if (expanded.length > MAX_ALTERNATIVES) return expanded;
+      }
+      return expanded;
+    }
+  }
+  return undefined;
+}
+
+function indexOutside(text: string, char: string, from: number): number {
+  for (let index = from; index < text.length; index++) {
+    if (text[index] === "\\") index++;
+    else if (text[index] === char) return index;
+  }
+  return -1;
+}
+
+/** A slash parts segments also where it stands in brackets. */
+function splitSegments(pattern: string): string[] {
+  return pattern.split("/");
+}
+
+function readSegment(text: string): Segment | undefined {
+  const items: (typeof STAR | CharSet)[] = [];
+  const chars = Array.from(text);
+  for (let index = 0; index < chars.length; index++) {
+    const char = chars[index]!;
+    if (char === "\\") items.push(only(chars[++index] ?? "\\"));
+    else if (char === "*") items.push(STAR);
+    else if (char === "?") items.push(ANY_CHAR);
+    else if (char === "[") {
+      const end = closingBracket(chars, index);
+      const set = end === undefined ? undefined : readSet(chars.slice(index + 1, end));
+      if (set === undefined) return undefined;
+      items.push(set);
+      index = end!;
+    } else items.push(only(char));
+  }
+  return items;
+}
+
+/** `]` directly behind `[` or `[!` is a character. */
+function closingBracket(chars: readonly string[], open: number): number | undefined {
+  let index = open + 1;
+  if (chars[index] === "!" || chars[index] === "^") index++;
+  for (index++; index < chars.length; index++) {
+    if (chars[index] === "\\") index++;
+    else if (chars[index] === "]") return index;
+  }
+  return undefined;
+}
+
+function readSet(chars: readonly string[]): CharSet | undefined {
+  const isNegated = chars[0] === "!" || chars[0] === "^";
+  const members = isNegated ? chars.slice(1) : chars;
+  const ranges: [number, number][] = [];
+  for (let index = 0; index < members.length; index++) {
+    if (members[index] === "\\") index++;
+    const from = members[index]?.codePointAt(0);
+    if (from === undefined) return undefined;
+    let to = from;
+    if (members[index + 1] === "-" && index + 2 < members.length) {
+      index += 2;
+      if (members[index] === "\\") index++;
+      to = members[index]?.codePointAt(0) ?? -1;
+      if (to < from) return undefined;
+    }
+    ranges.push([from, to]);
+  }
+  const merged = mergeRanges(ranges);
+  return isNegated ? complement(merged) : merged;
+}
+
+function mergeRanges(ranges: readonly [number, number][]): [number, number][] {
+  const merged: [number, number][] = [];
+  for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
+    const last = merged.at(-1);
+    if (last && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
+}
+
+function complement(ranges: readonly [number, number][]): CharSet {
+  const rest: [number, number][] = [];
+  let next = 0;
+  for (const [from, to] of ranges) {
+    if (from > next) rest.push([next, from - 1]);
+    next = to + 1;
+  }
+  if (next <= 0x10ffff) rest.push([next, 0x10ffff]);
+  return rest;
+}
+
+function only(char: string): CharSet {
+  const code = char.codePointAt(0)!;
+  return [[code, code]];
+}

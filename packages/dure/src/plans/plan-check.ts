@@ -1,0 +1,243 @@
+import { problemAt, type KeyPath, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
+import { closest } from "../models/spelling.ts";
+import { foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
+import { ancestors, buildGraph, findCycles, orderOracle, type PlanGraph } from "./graph.ts";
+import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
+import type { PlanDraft } from "./plan-schema.ts";
+import { foldedGlob } from "./scope.ts";
+
+/** Overlaps that are reported at most: one slip of the hand can make thousands. Source: our choice. */
+const MAX_OVERLAPS = 50;
+
+/** Whether the parts of a plan fit together. Pure; every problem at its place, in the order of the checks. Source: docs/spec/plans §2, §5. */
+export function checkTogether(plan: PlanDraft, document: SettingsDocument): Problem[] {
+  const names = checkNames(plan, document);
+  const references = checkReferences(plan, document);
+  const cycles = names.length + references.length === 0 ? checkCycles(plan, document) : [];
+  const graph = names.length + references.length + cycles.length === 0 ? buildGraph(plan.ports.map(nodeOf)) : undefined;
+  return [
+    ...names,
+    ...references,
+    ...cycles,
+    ...checkRoles(plan, document),
+    ...checkWorkers(plan, document),
+    ...checkContracts(plan, document),
+    ...checkOwnership(plan, document),
+    ...(graph ? [...checkTestPorts(plan, document, graph), ...checkOverlaps(plan, document, graph)] : []),
+  ];
+}
+
+const nodeOf = (port: PlanDraft["ports"][number]): { id: string; dependsOn: readonly string[] } => ({ id: port.id, dependsOn: port.dependsOn ?? [] });
+
+/** Ids name folders and branches, so two that differ by case alone are one. */
+function checkNames(plan: PlanDraft, document: SettingsDocument): Problem[] {
+  const seen = new Map<string, string>();
+  return plan.ports.flatMap(({ id }, index) => {
+    const path = ["ports", index, "id"];
+    const earlier = seen.get(id.toLowerCase());
+    seen.set(id.toLowerCase(), earlier ?? id);
+    if (id.toLowerCase() === "orchestrator") return [problemAt(document, path, "is the name of the one who owns the contracts", { hint: "Give the port another id." })];
+    if (earlier === undefined) return [];
+    const message = earlier === id ? `stands on two ports` : `differs from "${earlier}" by case alone, and is the name of a folder and a branch`;
+    return [problemAt(document, path, message, { hint: "Give one of them another id." })];
+  });
+}
+
+function checkReferences(plan: PlanDraft, document: SettingsDocument): Problem[] {
+  const known = new Set(plan.ports.map(({ id }) => id));
+  return plan.ports.flatMap((port, index) =>
+    (port.dependsOn ?? []).flatMap((name, position) => {
+      const path = ["ports", index, "dependsOn", position];
+      if (name === port.id) return [problemAt(document, path, `port ${port.id} depends on itself`, { hint: "Remove this entry." })];
+      if (!known.has(name)) return [problemAt(document, path, `port ${port.id} depends on "${name}", which is no port`, { hint: suggestion(name, [...known]) })];
+      if (port.dependsOn!.indexOf(name) < position) return [problemAt(document, path, "stands here twice", { hint: "Remove one of them." })];
+      return [];
+    }),
+  );
+}
+
+function checkCycles(plan: PlanDraft, document: SettingsDocument): Problem[] {
+  return findCycles(plan.ports.map(nodeOf)).map((way) => {
+    const index = plan.ports.findIndex(({ id }) => id === way[0]);
+    const position = plan.ports[index]!.dependsOn!.indexOf(way[1]!);
+    return problemAt(document, ["ports", index, "dependsOn", position], `ports wait for each other: ${way.join(" → ")}`, { hint: "Remove one dependsOn entry along this path." });
+  });
+}
+
+function checkRoles({ roles, ports }: PlanDraft, document: SettingsDocument): Problem[] {
+  const reserved = typeof roles === "string" ? [] : Object.keys(roles).filter((name) => name === "default" || name === "orchestrator");
+  const problems = reserved.map((name) => problemAt(document, ["roles", name], `is a word of workers, and no role's name`));
+  if (roles === "modules") return problems;
+  const known: readonly string[] = roles === "hexagonal" ? HEXAGONAL_ROLES : Object.keys(roles);
+  const unknown = ports.flatMap(({ role }, index) =>
+    known.includes(role) ? [] : [problemAt(document, ["ports", index, "role"], "is no role of this plan", { allowed: known.join(", "), hint: didYouMean(role, known) })],
+  );
+  return [...problems, ...unknown];
+}
+
+function checkWorkers({ workers, roles, ports, contracts = [] }: PlanDraft, document: SettingsDocument): Problem[] {
+  const used = [...new Set(ports.map(({ role }) => role))];
+  const known = ["default", "orchestrator", ...(roles === "hexagonal" ? HEXAGONAL_ROLES : roles === "modules" ? used : Object.keys(roles))];
+  const unknown = Object.keys(workers)
+    .filter((name) => !known.includes(name))
+    .map((name) => problemAt(document, ["workers", name], `"${name}" is no role of this plan`, { hint: didYouMean(name, known) ?? `Known are ${known.join(", ")}.` }));
+  if (Object.hasOwn(workers, "default")) return unknown;
+  const missing = used.filter((role) => !Object.hasOwn(workers, role)).map((role) => problemAt(document, ["workers"], `nobody works for the role ${role}`, { hint: `Add workers.default or workers.${role}.` }));
+  if (contracts.length > 0 && !Object.hasOwn(workers, "orchestrator")) missing.push(problemAt(document, ["workers"], "nobody writes the contracts", { hint: "Add workers.orchestrator or workers.default." }));
+  return [...unknown, ...missing];
+}
+
+function checkContracts({ contracts = [], ports }: PlanDraft, document: SettingsDocument): Problem[] {
+  const seen = new Map<string, number>();
+  const problems: Problem[] = [];
+  for (const [index, { path }] of contracts.entries()) {
+    const folded = foldPath(path);
+    if (seen.has(folded)) problems.push(problemAt(document, ["contracts", index, "path"], "is a contract already", { hint: "Remove one of them." }));
+    seen.set(folded, index);
+  }
+  // A pattern may cover a contract, which is then taken out of it; naming the very file claims it.
+  for (const [index, port] of ports.entries()) {
+    for (const key of ["owns", "tests"] as const) {
+      for (const [position, pattern] of (port[key] ?? []).entries()) {
+        if (!seen.has(foldPath(pattern))) continue;
+        problems.push(problemAt(document, ["ports", index, key, position], "is a contract, which the orchestrator owns", { hint: "Remove it here, or from contracts." }));
+      }
+    }
+  }
+  return problems;
+}
+
+function checkOwnership({ ports }: PlanDraft, document: SettingsDocument): Problem[] {
+  return ports.flatMap((port, index) => {
+    const { owns = [], tests = [] } = port;
+    if (owns.length + tests.length === 0) return [problemAt(document, ["ports", index, "owns"], `port ${port.id} owns nothing`, { hint: "Say in owns what it may write, or in tests." })];
+    return [...repeated(owns, ["ports", index, "owns"], document), ...repeated(tests, ["ports", index, "tests"], document), ...inBoth(owns, tests, ["ports", index, "tests"], document)];
+  });
+}
+
+function repeated(patterns: readonly string[], path: KeyPath, document: SettingsDocument): Problem[] {
+  return patterns.flatMap((pattern, position) => (patterns.indexOf(pattern) < position ? [problemAt(document, [...path, position], "stands here twice", { hint: "Remove one of them." })] : []));
+}
+
+function inBoth(owns: readonly string[], tests: readonly string[], path: KeyPath, document: SettingsDocument): Problem[] {
+  return tests.flatMap((pattern, position) => (owns.includes(pattern) ? [problemAt(document, [...path, position], "stands in owns too", { hint: "owns is the implementer's, tests the tester's." })] : []));
+}
+
+/** A port of the test role sees the work of all others: it comes after them. */
+function checkTestPorts({ ports }: PlanDraft, document: SettingsDocument, graph: PlanGraph): Problem[] {
+  const others = ports.filter(({ role }) => role !== TEST_ROLE).map(({ id }) => id);
+  return ports.flatMap((port, index) => {
+    if (port.role !== TEST_ROLE) return [];
+    const before = new Set(ancestors(graph, port.id));
+    const missing = others.filter((id) => !before.has(id));
+    if (missing.length === 0) return [];
+    const shown = missing.length > 5 ? `${missing.slice(0, 5).join(", ")} and ${missing.length - 5} more` : missing.join(", ");
+    return [problemAt(document, ["ports", index, "dependsOn"], `port ${port.id} has the role ${TEST_ROLE}, so it comes after all others, but not after ${shown}`, { hint: "Add them to dependsOn." })];
+  });
+}
+
+/** One pattern of one port, by one combination of its braces. */
+interface Claim {
+  readonly port: number;
+  readonly key: "owns" | "tests";
+  readonly position: number;
+  readonly path: GlobPath;
+  /** The last port before this one, in an order of work, that claims the very same; if all such neighbours are ordered, all of them are. */
+  readonly before: Claim | undefined;
+}
+
+interface ClaimTree {
+  readonly claims: Claim[];
+  readonly below: Map<string, ClaimTree>;
+}
+
+/**
+ * Two ports that may run side by side must not own one path. Patterns are compared without case. Only patterns can meet where
+ * the segments before the wildcards of one begin the other's, so they are kept in a tree of these segments.
+ */
+function checkOverlaps({ ports }: PlanDraft, document: SettingsDocument, graph: PlanGraph): Problem[] {
+  const root: ClaimTree = { claims: [], below: new Map() };
+  const problems: Problem[] = [];
+  const told = new Set<string>();
+  const meetings = pairsIn(root, ports, graph);
+  let isOrdered: ((a: number, b: number) => boolean) | undefined;
+  for (const [claim, other] of meetings) {
+    if (problems.length >= MAX_OVERLAPS) break;
+    isOrdered ??= orderOracle(graph);
+    if (isOrdered(claim.port, other.port) || !pathsMeet(claim.path, other.path)) continue;
+    const name = [claim.port, claim.key, claim.position, other.port, other.key, other.position].join(":");
+    if (told.has(name)) continue; // by another combination of their braces
+    told.add(name);
+    const port = ports[other.port]!;
+    problems.push(
+      problemAt(document, ["ports", claim.port, claim.key, claim.position], `meets ${other.key} "${port[other.key]![other.position]!}" of port ${port.id}, which may run at the same time`, {
+        hint: "Give each path one owner, make it a contract, or let one port depend on the other.",
+      }),
+    );
+  }
+  return problems;
+}
+
+/** Claims of two ports whose first segments allow a meeting; the first one stands later in the plan, so the later one is told. */
+function* pairsIn(root: ClaimTree, ports: PlanDraft["ports"], graph: PlanGraph): Generator<readonly [Claim, Claim]> {
+  const claims = claimsInOrder(ports, graph);
+  for (const { claim, prefix } of claims) nodesAlong(root, prefix, true).at(-1)!.claims.push(claim);
+  for (const { claim, prefix } of claims) {
+    const { before } = claim;
+    if (before && before.port !== claim.port) yield claim.port > before.port ? [claim, before] : [before, claim];
+    const nodes = nodesAlong(root, prefix, false);
+    for (const node of nodes) {
+      for (const other of node.claims) {
+        if (other.port === claim.port || other.path === claim.path) continue;
+        if (node === nodes.at(-1) && other.port > claim.port) continue; // comes from the other side
+        yield claim.port > other.port ? [claim, other] : [other, claim];
+      }
+    }
+  }
+}
+
+/** Every pattern of every port, what is needed first; equal patterns share one `path`. */
+function claimsInOrder(ports: PlanDraft["ports"], graph: PlanGraph): { claim: Claim; prefix: readonly string[] }[] {
+  const compiled = new Map<string, readonly GlobPath[]>();
+  const last = new Map<GlobPath, Claim>();
+  const claims: { claim: Claim; prefix: readonly string[] }[] = [];
+  for (const port of graph.order) {
+    const { owns = [], tests = [] } = ports[port]!;
+    for (const [key, patterns] of [["owns", owns] as const, ["tests", tests] as const]) {
+      for (const [position, pattern] of patterns.entries()) {
+        const alternatives = compiled.get(pattern) ?? foldedGlob(pattern).alternatives;
+        compiled.set(pattern, alternatives);
+        for (const path of alternatives) {
+          const claim = { port, key, position, path, before: last.get(path) };
+          last.set(path, claim);
+          claims.push({ claim, prefix: literalPrefix(path) });
+        }
+      }
+    }
+  }
+  return claims;
+}
+
+function nodesAlong(root: ClaimTree, segments: readonly string[], make: boolean): ClaimTree[] {
+  const nodes = [root];
+  for (const segment of segments) {
+    const parent = nodes.at(-1)!;
+    let node = parent.below.get(segment);
+    if (!node) {
+      if (!make) break;
+      node = { claims: [], below: new Map() };
+      parent.below.set(segment, node);
+    }
+    nodes.push(node);
+  }
+  return nodes;
+}
+
+function didYouMean(written: string, known: readonly string[]): string | undefined {
+  const meant = closest(written, known);
+  return meant === undefined ? undefined : `Did you mean "${meant}"?`;
+}
+
+function suggestion(written: string, known: readonly string[]): string {
+  return didYouMean(written, known) ?? (known.length > 10 ? "Name a port of this plan." : `Ports are ${known.join(", ")}.`);
+}

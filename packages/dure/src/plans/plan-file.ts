@@ -1,0 +1,163 @@
+import { problemsError, problemsOf, readYaml, codeDocument, inFileOrder, type KeyPath, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
+import { durationMs } from "../kernel/duration.ts";
+import { messageOf } from "../kernel/errors.ts";
+import { isObject } from "../kernel/json.ts";
+import { checkTogether } from "./plan-check.ts";
+import { HEXAGONAL_ROLES, type Plan, type PlanLimits, type PlanWorkers, type Port, type RoleSet, type WorkerSpec } from "./plan.ts";
+import { planSchema, type PlanDraft, type PlanInput } from "./plan-schema.ts";
+
+/** Either a plan, or why there is none; never both. */
+export type PlanReading = { readonly plan: Plan; readonly problems: readonly [] } | { readonly plan?: undefined; readonly problems: readonly Problem[] };
+
+/** Characters of a plan's file. 10,000 ports of half a page each fit. Source: our choice. */
+const MAX_FILE = 16_000_000;
+
+/** Source: docs/spec/plans §2. */
+const PLAN_LIMITS: PlanLimits = { maxConcurrency: 3, parallelEnabled: true, timeoutPerPortMs: durationMs("30m"), tries: 3, merge: "at_end" };
+
+/**
+ * Reads the text of plan.yaml, plan.json or plan.md and reports every problem at its line. Pure.
+ *
+ * @param file as the person wrote it; its ending chooses the reader, and it stands in the problems.
+ */
+export function readPlan(file: string, text: string): PlanReading {
+  if (text.length > MAX_FILE) return { problems: [{ file, key: "", message: `is longer than ${MAX_FILE} characters` }] };
+  const { document, problems } = readText(file, text);
+  return problems.length > 0 ? { problems } : checkPlan(document);
+}
+
+/** Checks a plan that code gave. @param text of the module, so that problems can name lines. */
+export function readPlanInput(input: PlanInput, file: string, text = ""): PlanReading {
+  return checkPlan(codeDocument(file, input, text));
+}
+
+/** As `readPlan`, throwing `PLAN_INVALID` with every problem in its message and in `details.problems`. */
+export function parsePlan(file: string, text: string): Plan {
+  const { plan, problems } = readPlan(file, text);
+  if (plan) return plan;
+  throw problemsError("PLAN_INVALID", `The plan ${file}`, problems);
+}
+
+function checkPlan(document: SettingsDocument): PlanReading {
+  if (document.value === undefined || document.value === null) return { problems: [{ file: document.file, key: "", message: "is empty; a plan has at least plan, roles, workers and ports" }] };
+  const read = planSchema.safeParse(document.value);
+  if (!read.success) return { problems: inFileOrder(problemsOf(read.error, document)) };
+  const problems = checkTogether(read.data, document);
+  return problems.length > 0 ? { problems: inFileOrder(problems) } : { plan: settle(read.data), problems: [] };
+}
+
+/** The draft with its defaults. */
+function settle(draft: PlanDraft): Plan {
+  const { timeoutPerPort, maxRetries, ...given } = draft.limits ?? {};
+  const limits: PlanLimits = withoutUndefined({ ...PLAN_LIMITS, timeoutPerPortMs: timeoutPerPort, tries: maxRetries, ...given }, PLAN_LIMITS);
+  return {
+    name: draft.plan,
+    base: draft.base ?? "HEAD",
+    ...(draft.setup !== undefined && { setup: draft.setup }),
+    ...(draft.integration !== undefined && { integration: draft.integration }),
+    roles: rolesOf(draft.roles),
+    limits,
+    isolation: draft.isolation ?? "enforced",
+    workers: workersOf(draft.workers),
+    contracts: draft.contracts ?? [],
+    ports: draft.ports.map((port) => portOf(port, limits)),
+  };
+}
+
+function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
+  return {
+    id: draft.id,
+    title: draft.title ?? draft.id,
+    goal: draft.goal,
+    role: draft.role,
+    owns: draft.owns ?? [],
+    tests: draft.tests ?? [],
+    ...(draft.reads && { reads: draft.reads }),
+    dependsOn: draft.dependsOn ?? [],
+    acceptance: draft.acceptance,
+    ...(draft.check !== undefined && { check: draft.check }),
+    ...(draft.budget && { budget: draft.budget }),
+    timeoutMs: draft.timeout ?? limits.timeoutPerPortMs,
+  };
+}
+
+function rolesOf(roles: PlanDraft["roles"]): RoleSet {
+  if (roles === "hexagonal") return { preset: "hexagonal", names: HEXAGONAL_ROLES };
+  if (roles === "modules") return { preset: "modules" };
+  const definitions = Object.fromEntries(Object.entries(roles).map(([name, role]) => [name, defined(role)]));
+  return { preset: "own", names: Object.keys(roles), definitions };
+}
+
+function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
+  const specs = Object.entries(workers).map(([role, spec]): [string, WorkerSpec] => {
+    const { kind, command = [], model = "", prompt = "stdin" } = spec;
+    switch (kind) {
+      case "acp":
+        return [role, { kind, command }];
+      case "model":
+        return [role, { kind, model }];
+      case "command":
+        return [role, { kind, command, prompt }];
+      case "offline":
+        return [role, { kind }];
+    }
+  });
+  const { default: everybody, orchestrator, ...byRole } = Object.fromEntries(specs);
+  return { ...(everybody && { default: everybody }), ...(orchestrator && { orchestrator }), byRole };
+}
+
+function readText(file: string, text: string): { document: SettingsDocument; problems: Problem[] } {
+  const read = /\.(?:md|markdown)$/i.test(file) ? readMarkdown : readYaml;
+  try {
+    return read(file, text);
+  } catch (error) {
+    // An alias that grows without bound is refused only when its value is made.
+    return { document: { file, value: undefined, locate: () => undefined }, problems: [{ file, line: 1, key: "", message: messageOf(error).replace(/\.$/, "") }] };
+  }
+}
+
+/** A block of settings between two lines `---`, and the words below it. */
+interface FrontMatter {
+  readonly settings: SettingsDocument;
+  readonly words: string;
+}
+
+/**
+ * A plan in Markdown: settings of the plan between two lines `---` at the top, and the same for each port, with its goal as
+ * the words below. A line `---` begins settings only where `key:` stands on the next one; elsewhere it is a rule.
+ */
+function readMarkdown(file: string, text: string): { document: SettingsDocument; problems: Problem[] } {
+  const lines = text.split(/\r?\n/);
+  const isFence = (index: number): boolean => /^---\s*$/.test(lines[index] ?? "");
+  const isBegin = (index: number): boolean => isFence(index) && /^[A-Za-z_]+\s*:(?:\s|$)/.test(lines[index + 1] ?? "");
+  const blocks: FrontMatter[] = [];
+  const problems: Problem[] = [];
+  const first = lines.findIndex((line) => line.trim() !== "");
+  if (first < 0 || !isBegin(first)) return { document: readYaml(file, "").document, problems: [{ file, line: Math.max(1, first + 1), key: "", message: "does not begin with settings between two lines ---" }] };
+  for (let index = first; index < lines.length; ) {
+    let end = index + 1;
+    while (end < lines.length && !isFence(end)) end++;
+    if (end === lines.length) problems.push({ file, line: index + 1, key: "", message: "settings are not closed by a line ---" });
+    const settings = readYaml(file, "\n".repeat(index + 1) + lines.slice(index + 1, end).join("\n"));
+    problems.push(...settings.problems);
+    let next = end + 1;
+    while (next < lines.length && !isBegin(next)) next++;
+    blocks.push({ settings: settings.document, words: lines.slice(end + 1, next).join("\n").trim() });
+    index = next;
+  }
+  const [head, ...ports] = blocks;
+  const value = isObject(head!.settings.value)
+    ? { ...head!.settings.value, ports: ports.map(({ settings, words }) => (isObject(settings.value) && words !== "" ? { goal: words, ...settings.value } : settings.value)) }
+    : head!.settings.value;
+  const locate = (path: KeyPath) => (path[0] === "ports" && path.length > 1 && ports[Number(path[1])] ? ports[Number(path[1])]!.settings.locate(path.slice(2)) : head!.settings.locate(path));
+  return { document: { file, value, locate }, problems };
+}
+
+function defined<Value extends object>(value: Value): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as { [Key in keyof Value]: Exclude<Value[Key], undefined> };
+}
+
+/** `value`, with the members of `defaults` where it has none. */
+function withoutUndefined<Value extends object>(value: { readonly [Key in keyof Value]: Value[Key] | undefined }, defaults: Value): Value {
+  return { ...defaults, ...defined(value) };
+}

@@ -1,0 +1,161 @@
+import { z } from "zod";
+import { oneOf, sentence, settings, text, wholeNumber, yesOrNo } from "../engine/load-service-schema.ts";
+import { durationMs } from "../kernel/duration.ts";
+import { DureError } from "../kernel/errors.ts";
+import { parseBudgetLimit, parseModelName, type BudgetLimit, type BudgetLimitInput } from "../models/card.ts";
+import { readGlob } from "./glob.ts";
+import { PATH_REASONS, pathProblem } from "./scope.ts";
+
+// What may stand in a plan: docs/spec/plans §2. A message that begins with "must be" says what is allowed.
+
+/** Ports of one plan. Source: docs/spec/plans §3. */
+const MAX_PORTS = 10_000;
+/** Entries of any list of patterns. Source: our choice. */
+const MAX_PATTERNS = 500;
+/** Characters of a goal and of a command. Source: our choice; both stand in prompts and records. */
+const MAX_GOAL = 20_000;
+const MAX_COMMAND = 4_000;
+
+/** Stands in names of branches, folders and addresses, so nothing that git or a shell reads otherwise. */
+const ID_WORDS = "must be 1 to 64 Latin letters, digits, _ or -, beginning with a letter or digit";
+const id = z.string({ error: ID_WORDS }).regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, { error: ID_WORDS });
+
+const line = (longest: number, what: string) => z.string({ error: `must be ${what}` }).trim().min(1, { error: `must be ${what} that is not empty` }).max(longest, { error: `must be ${what} of at most ${longest} characters` });
+const command = line(MAX_COMMAND, "a shell command");
+
+const duration = (from: string, to: string) => {
+  const error = `must be a duration from ${from} to ${to}, such as "30m", or milliseconds`;
+  return z.union([z.number(), z.string()], { error }).transform((value, context) => {
+    const ms = durationOrNaN(value);
+    if (ms >= durationMs(from) && ms <= durationMs(to)) return ms;
+    context.addIssue({ code: "custom", message: error });
+    return z.NEVER;
+  });
+};
+
+/** Work on a port takes minutes; a day is the length of a run that nobody looks at. Source: our choice. */
+const timeout = duration("1s", "24h");
+
+const BUDGET_WORDS = 'must be an amount such as "20 USD" or "50000 tokens", or {tokens, usd}';
+const budget = z.custom<BudgetLimitInput>().transform((value, context): BudgetLimit => {
+  try {
+    return parseBudgetLimit(typeof value === "string" ? value : (budgetAmounts.parse(value) as BudgetLimitInput));
+  } catch (error) {
+    context.addIssue({ code: "custom", message: error instanceof DureError ? sentence(error) : BUDGET_WORDS });
+    return z.NEVER;
+  }
+});
+const budgetAmounts = z.strictObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() });
+
+/** Refused with the first reason; what a pattern means stands in glob.ts. */
+const glob = z.string({ error: "must be a pattern of paths such as src/api/**" }).superRefine((written, context) => {
+  const reading = readGlob(written);
+  if (!reading.ok) context.addIssue({ code: "custom", message: reading.hint === undefined ? reading.message : `${reading.message}; ${reading.hint.replace(/\.$/, "")}` });
+});
+const globs = z.array(glob, { error: "must be a list of patterns such as [src/api/**]" }).max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} patterns` });
+
+const filePath = z.string({ error: "must be the path of a file, from the root of the repository" }).superRefine((written, context) => {
+  const problem = pathProblem(written);
+  if (problem) context.addIssue({ code: "custom", message: `${PATH_REASONS[problem]}; write the path of a file, from the root of the repository` });
+});
+
+const REF_WORDS = "must be a branch, a tag or a commit";
+const gitRef = z
+  .string({ error: REF_WORDS })
+  .max(255, { error: REF_WORDS })
+  .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))[^\x00-\x20\x7f~^:?*[\\]*[^\x00-\x20\x7f~^:?*[\\/.]$/, { error: REF_WORDS });
+
+const program = z
+  .array(z.string({ error: "must be a text" }).min(1, { error: "must be a text that is not empty" }), { error: "must be a program and its arguments as a list, such as [claude-agent-acp]" })
+  .min(1, { error: "must be a program and its arguments as a list, such as [claude-agent-acp]" })
+  .max(200, { error: "must be a program and at most 199 arguments" });
+
+const modelText = z.string({ error: "must be offline, or provider:model" }).superRefine((written, context) => {
+  try {
+    parseModelName(written);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: sentence(error) });
+  }
+});
+
+/** Which keys a kind of worker takes beside `kind`. Source: docs/spec/plans §6. */
+const WORKER_KEYS = { acp: ["command"], model: ["model"], command: ["command", "prompt"], offline: [] } as const satisfies Record<string, readonly WorkerKey[]>;
+type WorkerKey = "command" | "model" | "prompt";
+const NEEDED_KEYS = { acp: ["command"], model: ["model"], command: ["command"], offline: [] } as const satisfies Record<string, readonly WorkerKey[]>;
+const KINDS = ["acp", "model", "command", "offline"] as const;
+
+const worker = settings({
+  kind: oneOf(KINDS),
+  command: program.optional(),
+  model: modelText.optional(),
+  /** How a `command` gets its prompt. Default `stdin`. */
+  prompt: oneOf(["stdin", "file"]).optional(),
+}).superRefine((spec, context) => {
+  for (const key of NEEDED_KEYS[spec.kind]) {
+    if (spec[key] === undefined) context.addIssue({ code: "custom", path: [key], message: `is missing; a worker of kind ${spec.kind} needs it` });
+  }
+  const known: readonly string[] = WORKER_KEYS[spec.kind];
+  for (const key of ["command", "model", "prompt"] as const) {
+    if (spec[key] !== undefined && !known.includes(key)) context.addIssue({ code: "custom", path: [key], message: `is no key of a worker of kind ${spec.kind}` });
+  }
+});
+
+const role = settings({ title: text.optional(), reads: globs.optional(), forbidden: globs.optional() });
+const ROLES_WORDS = "must be hexagonal, modules, or your own roles by name";
+
+const port = settings({
+  id,
+  title: line(200, "a title").optional(),
+  goal: line(MAX_GOAL, "what is to be done, in words"),
+  role: id,
+  owns: globs.optional(),
+  tests: globs.optional(),
+  reads: globs.optional(),
+  dependsOn: z.array(id, { error: "must be a list of ports' ids" }).max(MAX_PORTS, { error: `must be at most ${MAX_PORTS} ids` }).optional(),
+  acceptance: command,
+  check: command.optional(),
+  budget: budget.optional(),
+  timeout: timeout.optional(),
+});
+
+const limits = settings({
+  maxConcurrency: wholeNumber(1, 100).optional(),
+  parallelEnabled: yesOrNo.optional(),
+  timeoutPerPort: timeout.optional(),
+  tries: wholeNumber(1, 20).optional(),
+  /** The same number under its other name. */
+  maxRetries: wholeNumber(1, 20).optional(),
+  merge: oneOf(["at_end", "as_ready"]).optional(),
+  budget: budget.optional(),
+}).superRefine(({ tries, maxRetries }, context) => {
+  if (tries !== undefined && maxRetries !== undefined) context.addIssue({ code: "custom", path: ["maxRetries"], message: '"tries" and "max_retries" are one setting; keep one of them' });
+});
+
+export const planSchema = settings({
+  plan: id,
+  base: gitRef.optional(),
+  setup: command.optional(),
+  integration: command.optional(),
+  roles: z.union([z.enum(["hexagonal", "modules"], { error: ROLES_WORDS }), z.record(id, role, { error: ROLES_WORDS })], { error: ROLES_WORDS }),
+  limits: limits.optional(),
+  isolation: oneOf(["enforced", "audit"]).optional(),
+  workers: z.record(id, worker, { error: "must be workers by role, and default and orchestrator" }),
+  contracts: z
+    .array(settings({ path: filePath, by: oneOf(["orchestrator"]) }), { error: "must be a list such as [{ path: src/ports/sessions.ts, by: orchestrator }]" })
+    .max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} contracts` })
+    .optional(),
+  ports: z.array(port, { error: "must be a list of ports" }).min(1, { error: "must be at least one port" }).max(MAX_PORTS, { error: `must be at most ${MAX_PORTS} ports` }),
+});
+
+/** What `definePlan` takes; files may spell every key in snake_case too. */
+export type PlanInput = z.input<typeof planSchema>;
+/** A plan whose keys are right each for itself; whether they fit together is for plan-check.ts. */
+export type PlanDraft = z.output<typeof planSchema>;
+
+function durationOrNaN(value: string | number): number {
+  try {
+    return durationMs(value);
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,123 @@
+import type { PlanInput } from "./plan-schema.ts";
+import type { BudgetLimit } from "../models/card.ts";
+
+/** A plan that was read and checked: every reference leads somewhere, no ports wait for each other. */
+export interface Plan {
+  /** The key `plan`. Stands in names of branches and folders. */
+  readonly name: string;
+  /** What the work starts from: a branch, a tag or a commit. Default `HEAD`. */
+  readonly base: string;
+  /** A shell command that runs once in each worktree. */
+  readonly setup?: string;
+  /** A shell command that runs on the merged tree. */
+  readonly integration?: string;
+  readonly roles: RoleSet;
+  readonly limits: PlanLimits;
+  /** `audit`: violations are found after the fact, because it was asked for. Default `enforced`. */
+  readonly isolation: "enforced" | "audit";
+  readonly workers: PlanWorkers;
+  readonly contracts: readonly Contract[];
+  /** In the order of the file, at least one. */
+  readonly ports: readonly Port[];
+}
+
+/** One unit of work. */
+export interface Port {
+  readonly id: string;
+  /** Default: the id. */
+  readonly title: string;
+  readonly goal: string;
+  readonly role: string;
+  /** Globs of what the implementer may write. `tests` and contracts are taken out of it. */
+  readonly owns: readonly string[];
+  /** Globs of what the tester may write. */
+  readonly tests: readonly string[];
+  /** Globs of what the pair may read beside its own; absent: as its role says. */
+  readonly reads?: readonly string[];
+  /** Ids of ports that must have succeeded before. Points from a port to what it needs. */
+  readonly dependsOn: readonly string[];
+  /** A shell command; its exit code decides, not a worker's word. */
+  readonly acceptance: string;
+  /** A shell command (compile) that runs per module after its ports. */
+  readonly check?: string;
+  readonly budget?: BudgetLimit;
+  /** Of all tries together, milliseconds. Default: `limits.timeoutPerPortMs`. */
+  readonly timeoutMs: number;
+}
+
+/** A file that several ports share: written first by its owner, then read-only for everybody. */
+export interface Contract {
+  readonly path: string;
+  readonly by: "orchestrator";
+}
+
+/** Source of all defaults: docs/spec/plans §2. */
+export interface PlanLimits {
+  /** Ports that work at the same time. A pair counts as one. Default 3. */
+  readonly maxConcurrency: number;
+  /** `false`: one port after the other, whatever `maxConcurrency` says. Default true. */
+  readonly parallelEnabled: boolean;
+  /** Milliseconds. Default 30 min. */
+  readonly timeoutPerPortMs: number;
+  /** Rounds of a pair before its port is escalated. Default 3. Also spelled `max_retries`. */
+  readonly tries: number;
+  /** When results are merged. Default `at_end`. */
+  readonly merge: "at_end" | "as_ready";
+  /** Of the whole run; absent: no bound but the team's. */
+  readonly budget?: BudgetLimit;
+}
+
+/** Which roles ports may have. */
+export type RoleSet =
+  | { readonly preset: "hexagonal"; readonly names: readonly string[] }
+  /** A role is the name of a module; any name will do. */
+  | { readonly preset: "modules" }
+  | { readonly preset: "own"; readonly names: readonly string[]; readonly definitions: Readonly<Record<string, RoleDefinition>> };
+
+export interface RoleDefinition {
+  readonly title?: string;
+  /** Globs of what the role may read beside what its ports own and the contracts. */
+  readonly reads?: readonly string[];
+  /** Globs of what it must not read, whatever else allows it. */
+  readonly forbidden?: readonly string[];
+}
+
+/** Roles that a port may have under the preset. The orchestrator owns the contracts only, so it is no port's. Source: docs/spec/plans §5. */
+export const HEXAGONAL_ROLES = ["domain", "infrastructure", "api", "test"] as const;
+
+/** The role whose ports come after all others and write tests only. Source: docs/spec/plans §5. */
+export const TEST_ROLE = "test";
+
+export interface PlanWorkers {
+  readonly default?: WorkerSpec;
+  readonly orchestrator?: WorkerSpec;
+  readonly byRole: Readonly<Record<string, WorkerSpec>>;
+}
+
+/** Source: docs/spec/plans §6. */
+export type WorkerSpec =
+  | { readonly kind: "acp"; readonly command: readonly string[] }
+  | { readonly kind: "model"; readonly model: string }
+  | { readonly kind: "command"; readonly command: readonly string[]; readonly prompt: "stdin" | "file" }
+  | { readonly kind: "offline" };
+
+/**
+ * A plan in code. Gives back what it gets, typed; it is read and checked when it is loaded, so that an error can name the
+ * file and line.
+ *
+ *     export default definePlan({ plan: "login", roles: "hexagonal", workers: {…}, ports: […] });
+ */
+export function definePlan(plan: PlanInput): PlanInput {
+  return plan;
+}
+
+/** Who works on ports of a role: its own worker, else the default. Undefined only for a role that the plan does not have. */
+export function workerOf(workers: PlanWorkers, role: string): WorkerSpec | undefined {
+  if (role === "orchestrator") return workers.orchestrator ?? workers.default;
+  return (Object.hasOwn(workers.byRole, role) ? workers.byRole[role] : undefined) ?? workers.default;
+}
+
+/** Ports that may work at the same time. Pure. */
+export function concurrencyOf(limits: Pick<PlanLimits, "maxConcurrency" | "parallelEnabled">): number {
+  return limits.parallelEnabled ? limits.maxConcurrency : 1;
+}

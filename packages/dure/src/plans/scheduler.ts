@@ -1,0 +1,330 @@
+import { DureError } from "../kernel/errors.ts";
+import { blockedBy, precedes, positionOf, type PlanGraph } from "./graph.ts";
+import { emptyQueue, numbered, putIn, setAt, takeFirst, type Numbered, type ReadyQueue } from "./scheduler-parts.ts";
+
+/**
+ * waiting: something it needs has not succeeded yet. ready: it waits for a slot only. blocked: something that it needs has
+ * failed, directly or through others. cancelled: the run was cancelled before it succeeded. Source: docs/spec/plans §3.
+ */
+export type PortStatus = "waiting" | "ready" | "running" | "succeeded" | "failed" | "blocked" | "cancelled";
+
+export type RunOutcome = "success" | "partial" | "failed" | "cancelled";
+/** paused: nothing starts, what runs goes on. cancelling: waits for running ports to be stopped. */
+export type RunStatus = "running" | "paused" | "cancelling" | RunOutcome;
+
+export interface PortState {
+  readonly status: PortStatus;
+  /** Starts so far. A report of an earlier start is stale. */
+  readonly attempt: number;
+  /** Of those that it needs: how many have not succeeded. */
+  readonly needs: number;
+  /** Of those that it needs: how many have failed or are blocked. */
+  readonly broken: number;
+  /** Its failure is counted by its dependents: from its first failure until it succeeds. */
+  readonly isFelt: boolean;
+}
+
+/** A value; `decide` makes the next one and leaves this one as it is. */
+export interface SchedulerState {
+  readonly graph: PlanGraph;
+  /** Ports that work at the same time, at least 1. */
+  readonly maxConcurrency: number;
+  readonly status: RunStatus;
+  /** By position in the plan. */
+  readonly ports: Numbered<PortState>;
+  readonly ready: ReadyQueue;
+  readonly counts: Readonly<Record<PortStatus, number>>;
+}
+
+/** `succeeded`, `failed` and `stopped` are reports of one start; a port that timed out has failed. */
+export type SchedulerEvent =
+  | { readonly type: "succeeded" | "failed" | "stopped"; readonly port: string; readonly attempt: number }
+  | { readonly type: "retry"; readonly port: string }
+  | { readonly type: "pause" | "resume" | "cancel" };
+
+/** What is to be done, in this order. Whatever is started is reported back, else the run does not end. */
+export type SchedulerAction =
+  | { readonly type: "ready"; readonly port: string }
+  | { readonly type: "start"; readonly port: string; readonly attempt: number }
+  | { readonly type: "stop"; readonly port: string; readonly attempt: number }
+  /** `by`: the failed port. There may be more (`blockReasons`). */
+  | { readonly type: "block"; readonly port: string; readonly by: string }
+  | { readonly type: "unblock"; readonly port: string }
+  /** It was not started, and will not be. */
+  | { readonly type: "drop"; readonly port: string }
+  | { readonly type: "end"; readonly outcome: RunOutcome; readonly kept: readonly string[]; readonly missing: readonly string[] };
+
+/** Why an event changed nothing. */
+export type Refusal = "stale-report" | "not-cancelling" | "run-over" | "run-cancelled" | "already-paused" | "not-paused" | "already-cancelling" | "port-not-failed" | "port-blocked";
+
+export interface SchedulerDecision {
+  readonly state: SchedulerState;
+  readonly actions: readonly SchedulerAction[];
+  readonly refused?: Refusal;
+}
+
+/** What is stored of a port, for a run that goes on after its process died. */
+export interface PortRecord {
+  readonly id: string;
+  readonly status: PortStatus;
+  readonly attempt: number;
+}
+
+export interface RunOptions {
+  readonly graph: PlanGraph;
+  readonly maxConcurrency: number;
+  /** Of a run that goes on. Succeeded and failed ports stay so; running ones are started anew, with the next attempt. */
+  readonly records?: Iterable<PortRecord>;
+  /** How the run stood. */
+  readonly status?: "running" | "paused" | "cancelling";
+}
+
+/** Begins a run, or goes on with one. Pure. */
+export function openRun({ graph, maxConcurrency, records = [], status = "running" }: RunOptions): SchedulerDecision {
+  if (!Number.isInteger(maxConcurrency) || maxConcurrency < 1) {
+    throw new DureError("PLAN_CONCURRENCY", `${maxConcurrency} ports cannot work at the same time.`, { class: "input", hint: "Set max_concurrency to 1 or more." });
+  }
+  const ports = graph.ids.map((_id, index): PortState => ({ status: "waiting", attempt: 0, needs: graph.dependencies[index]!.length, broken: 0, isFelt: false }));
+  const counts = { waiting: ports.length, ready: 0, running: 0, succeeded: 0, failed: 0, blocked: 0, cancelled: 0 };
+  const run = new Draft({ graph, maxConcurrency, status, ports: numbered(ports), ready: emptyQueue, counts });
+  const ended: { index: number; status: PortStatus }[] = [];
+  for (const { id, status: stored, attempt } of records) {
+    const index = positionOf(graph, id);
+    run.change(index, { attempt });
+    if (stored === "succeeded" || stored === "failed") ended.push({ index, status: stored });
+  }
+  for (const { index, status: stored } of ended) {
+    run.turn(index, stored);
+    for (const dependent of graph.dependents[index]!) if (stored === "succeeded") run.change(dependent, { needs: run.port(dependent).needs - 1 });
+  }
+  for (const { index, status: stored } of ended) if (stored === "failed") feel(run, index);
+  for (const index of graph.ids.keys()) becomeReady(run, index);
+  if (status === "cancelling") dropAll(run);
+  return settle(run);
+}
+
+/**
+ * What an event changes, and what is to be done. Pure. A free slot goes to the ready port behind which most work waits, then
+ * to the earlier one in the plan; nothing waits for a level. Throws `PLAN_PORT_UNKNOWN`. Source: docs/spec/plans §3.
+ */
+export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerDecision {
+  const refused = refusal(state, event);
+  if (refused) return { state, actions: [], refused };
+  const run = new Draft(state);
+  switch (event.type) {
+    case "succeeded":
+      succeed(run, positionOf(state.graph, event.port));
+      if (run.status === "cancelling") dropAll(run); // a retry may have succeeded and unblocked its dependents
+      break;
+    case "failed":
+      fail(run, positionOf(state.graph, event.port));
+      break;
+    case "stopped":
+      run.turn(positionOf(state.graph, event.port), "cancelled");
+      break;
+    case "retry":
+      run.status = state.status === "paused" ? "paused" : "running";
+      run.makeReady(positionOf(state.graph, event.port));
+      break;
+    case "pause":
+      run.status = "paused";
+      break;
+    case "resume":
+      run.status = "running";
+      break;
+    case "cancel":
+      run.status = "cancelling";
+      dropAll(run);
+      for (const [index, id] of state.graph.ids.entries()) {
+        const { status, attempt } = run.port(index);
+        if (status === "running") run.actions.push({ type: "stop", port: id, attempt });
+      }
+      break;
+    default:
+      event satisfies never;
+  }
+  return settle(run);
+}
+
+/** Whether the run has ended. A run that did not end in success and was not cancelled may be taken up again by `retry`. */
+export function isRunOver(status: RunStatus): status is RunOutcome {
+  return status === "success" || status === "partial" || status === "failed" || status === "cancelled";
+}
+
+export function portState(state: SchedulerState, id: string): PortState {
+  return state.ports.at(positionOf(state.graph, id));
+}
+
+/** For each blocked port the failed ones that it waits for. Failed ports that are being retried count until they succeed. */
+export function blockReasons(state: SchedulerState): Map<string, readonly string[]> {
+  return blockedBy(state.graph, state.graph.ids.filter((_id, index) => state.ports.at(index).isFelt));
+}
+
+function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {
+  const { status } = state;
+  switch (event.type) {
+    case "succeeded":
+    case "failed":
+    case "stopped": {
+      const port = portState(state, event.port);
+      if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
+      return event.type === "stopped" && status !== "cancelling" ? "not-cancelling" : undefined;
+    }
+    case "retry": {
+      const port = portState(state, event.port);
+      if (status === "cancelling" || status === "cancelled") return "run-cancelled";
+      if (port.status === "blocked") return "port-blocked";
+      return port.status === "failed" ? undefined : "port-not-failed";
+    }
+    case "pause":
+      if (isRunOver(status)) return "run-over";
+      if (status === "cancelling") return "already-cancelling";
+      return status === "paused" ? "already-paused" : undefined;
+    case "resume":
+      if (isRunOver(status)) return "run-over";
+      return status === "paused" ? undefined : "not-paused";
+    case "cancel":
+      if (isRunOver(status)) return "run-over";
+      return status === "cancelling" ? "already-cancelling" : undefined;
+  }
+}
+
+function succeed(run: Draft, index: number): void {
+  const { isFelt } = run.port(index);
+  run.turn(index, "succeeded");
+  for (const dependent of run.graph.dependents[index]!) run.change(dependent, { needs: run.port(dependent).needs - 1 });
+  if (isFelt) heal(run, index);
+  for (const dependent of run.graph.dependents[index]!) becomeReady(run, dependent);
+}
+
+function fail(run: Draft, index: number): void {
+  const { isFelt } = run.port(index);
+  run.turn(index, "failed");
+  if (!isFelt) feel(run, index);
+}
+
+/** Blocks all that need a port that failed, through others too. Each edge is walked once. */
+function feel(run: Draft, index: number): void {
+  run.change(index, { isFelt: true });
+  const broken = [index];
+  for (let at = broken.pop(); at !== undefined; at = broken.pop()) {
+    for (const dependent of run.graph.dependents[at]!) {
+      const port = run.port(dependent);
+      run.change(dependent, { broken: port.broken + 1 });
+      if (port.status !== "waiting") continue;
+      run.turn(dependent, "blocked");
+      run.actions.push({ type: "block", port: run.name(dependent), by: run.name(index) });
+      broken.push(dependent);
+    }
+  }
+}
+
+/** Takes back what `feel` did, where nothing else that is needed has failed. */
+function heal(run: Draft, index: number): void {
+  run.change(index, { isFelt: false });
+  const healed = [index];
+  for (let at = healed.pop(); at !== undefined; at = healed.pop()) {
+    for (const dependent of run.graph.dependents[at]!) {
+      const port = run.port(dependent);
+      run.change(dependent, { broken: port.broken - 1 });
+      if (port.status !== "blocked" || port.broken > 1) continue;
+      run.turn(dependent, "waiting");
+      run.actions.push({ type: "unblock", port: run.name(dependent) });
+      healed.push(dependent);
+    }
+  }
+}
+
+function becomeReady(run: Draft, index: number): void {
+  const { status, needs } = run.port(index);
+  if (status === "waiting" && needs === 0 && run.status !== "cancelling") run.makeReady(index);
+}
+
+/** Blocked ports stay blocked: that is the truer reason why they are missing. */
+function dropAll(run: Draft): void {
+  run.ready = emptyQueue;
+  for (const [index, id] of run.graph.ids.entries()) {
+    const { status } = run.port(index);
+    if (status !== "waiting" && status !== "ready") continue;
+    run.turn(index, "cancelled");
+    run.actions.push({ type: "drop", port: id });
+  }
+}
+
+/** Gives free slots away, and ends the run when nothing runs or can. */
+function settle(run: Draft): SchedulerDecision {
+  while (run.status === "running" && run.counts.running < run.maxConcurrency && run.counts.ready > 0) {
+    const { first, rest } = takeFirst(run.ready, run.isBefore)!;
+    run.ready = rest;
+    const attempt = run.port(first).attempt + 1;
+    run.change(first, { attempt });
+    run.turn(first, "running");
+    run.actions.push({ type: "start", port: run.name(first), attempt });
+  }
+  if (!isRunOver(run.status) && run.counts.running === 0 && run.counts.ready === 0) {
+    const outcome = outcomeOf(run);
+    run.status = outcome;
+    const kept = run.graph.ids.filter((_id, index) => run.port(index).status === "succeeded");
+    const missing = run.graph.ids.filter((_id, index) => run.port(index).status !== "succeeded");
+    run.actions.push({ type: "end", outcome, kept, missing });
+  }
+  return { state: run.done(), actions: run.actions };
+}
+
+/** Source: docs/spec/plans §3. A run that was cancelled when its last port succeeded has succeeded. */
+function outcomeOf({ status, counts, graph }: Draft): RunOutcome {
+  if (counts.succeeded === graph.ids.length) return "success";
+  if (status === "cancelling") return "cancelled";
+  return counts.succeeded > 0 ? "partial" : "failed";
+}
+
+/** The next state while it is made. Never seen outside of one decision. */
+class Draft {
+  readonly graph: PlanGraph;
+  readonly maxConcurrency: number;
+  readonly counts: Record<PortStatus, number>;
+  readonly actions: SchedulerAction[] = [];
+  status: RunStatus;
+  ready: ReadyQueue;
+  #ports: Numbered<PortState>;
+
+  constructor(state: SchedulerState) {
+    this.graph = state.graph;
+    this.maxConcurrency = state.maxConcurrency;
+    this.counts = { ...state.counts };
+    this.status = state.status;
+    this.ready = state.ready;
+    this.#ports = state.ports;
+  }
+
+  readonly isBefore = (a: number, b: number): boolean => precedes(this.graph, a, b);
+
+  name(index: number): string {
+    return this.graph.ids[index]!;
+  }
+
+  port(index: number): PortState {
+    return this.#ports.at(index);
+  }
+
+  change(index: number, change: Partial<PortState>): void {
+    this.#ports = setAt(this.#ports, index, { ...this.#ports.at(index), ...change });
+  }
+
+  turn(index: number, status: PortStatus): void {
+    this.counts[this.port(index).status]--;
+    this.counts[status]++;
+    this.change(index, { status });
+  }
+
+  makeReady(index: number): void {
+    this.turn(index, "ready");
+    this.ready = putIn(this.ready, index, this.isBefore);
+    this.actions.push({ type: "ready", port: this.name(index) });
+  }
+
+  done(): SchedulerState {
+    const { graph, maxConcurrency, status, ready, counts } = this;
+    return { graph, maxConcurrency, status, ports: this.#ports, ready, counts };
+  }
+}

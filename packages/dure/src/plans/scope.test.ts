@@ -1,0 +1,259 @@
+import path from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { globMatches, globOf, globsMeet, readGlob } from "./glob.ts";
+import { parsePlan } from "./plan-file.ts";
+import { scopeOf } from "./port-scope.ts";
+import { decideRead, decideRename, decideWrite, makeScope, pathProblem, sayReason, type ScopeReason } from "./scope.ts";
+
+const isLong = process.env["DURE_TEST_LONG"] === "1";
+
+/** The implementer of a port that owns src/api and has its tests beside the sources. */
+const scope = makeScope({
+  writes: ["src/api/**", "src/routes/[id]-*.ts"],
+  exceptions: ["src/api/**/*.test.ts"],
+  reads: ["docs/**", "src/core/**"],
+  forbidden: ["docs/secret/**", "src/api/generated/**"],
+  contracts: ["src/api/types.ts", "src/ports/sessions.ts", "app/[slug].ts"],
+});
+
+describe("writing", () => {
+  test.each<[path: string, because: ScopeReason]>([
+    ["src/api/login.ts", "owned"],
+    ["src/api/.env", "owned"],
+    ["src/api/deep/er/x.ts", "owned"],
+    ["src/api/types.ts", "contract"],
+    ["src/api/Types.ts", "contract"],
+    ["SRC/API/TYPES.TS", "contract"],
+    ["src/ports/sessions.ts", "contract"],
+    ["app/[slug].ts", "contract"],
+    ["app/s.ts", "not-owned"],
+    ["src/api/login.test.ts", "others-tests"],
+    ["src/api/Login.TEST.ts", "others-tests"],
+    ["src/api/generated/x.ts", "forbidden"],
+    ["src/api/GENERATED/x.ts", "forbidden"],
+    ["src/api", "not-owned"],
+    ["src/apis/x.ts", "not-owned"],
+    ["src/core/x.ts", "not-owned"],
+    ["docs/readme.md", "not-owned"],
+    ["Src/api/login.ts", "case-variant"],
+    ["ſrc/api/login.ts", "case-variant"],
+    ["src/routes/i-1.ts", "owned"],
+  ])("%s: %s", (file, because) => {
+    expect(decideWrite(scope, file)).toEqual({ allowed: because === "owned", because });
+  });
+});
+
+describe("reading", () => {
+  test.each<[path: string, allowed: boolean, because: ScopeReason]>([
+    ["src/api/login.ts", true, "owned"],
+    ["src/api/types.ts", true, "contract"],
+    ["src/core/x.ts", true, "readable"],
+    ["docs/guide/x.md", true, "readable"],
+    ["docs/secret/x.md", false, "forbidden"],
+    ["docs/SECRET/x.md", false, "forbidden"],
+    ["src/api/login.test.ts", false, "not-readable"],
+    ["src/infra/x.ts", false, "not-readable"],
+    ["Docs/guide/x.md", false, "case-variant"],
+    ["src/api/generated/x.ts", false, "forbidden"],
+    ["docs/.git/config", false, "git-internals"],
+  ])("%s: %s, %s", (file, allowed, because) => {
+    expect(decideRead(scope, file)).toEqual({ allowed, because });
+  });
+});
+
+describe("moving", () => {
+  test("writes both ends", () => {
+    expect(decideRename(scope, "src/api/a.ts", "src/api/b.ts")).toEqual({ allowed: true, because: "owned" });
+    expect(decideRename(scope, "src/core/a.ts", "src/api/a.ts")).toEqual({ allowed: false, because: "not-owned", at: "from" });
+    expect(decideRename(scope, "src/api/a.ts", "src/core/a.ts")).toEqual({ allowed: false, because: "not-owned", at: "to" });
+    expect(decideRename(scope, "src/api/types.ts", "src/api/types2.ts")).toEqual({ allowed: false, because: "contract", at: "from" });
+    expect(decideRename(scope, "src/api/a.ts", "src/api/TYPES.ts")).toEqual({ allowed: false, because: "contract", at: "to" });
+  });
+});
+
+test("the members of a pair write each their own, and both read the contracts", () => {
+  const plan = parsePlan(
+    "plan.yaml",
+    `plan: p
+roles: { core: { reads: [docs/**], forbidden: [docs/secret/**] } }
+workers: { default: { kind: offline } }
+contracts: [{ path: src/types.ts, by: orchestrator }]
+ports:
+  - { id: a, role: core, goal: Do it., acceptance: npm test, owns: [src/**], tests: [src/**/*.test.ts] }
+  - { id: b, role: core, goal: Do it., acceptance: npm test, owns: [lib/**], reads: [src/**] }
+`,
+  );
+  const [a, b] = plan.ports;
+  const [implementer, tester, other] = [makeScope(scopeOf(plan, a!, "implementer")), makeScope(scopeOf(plan, a!, "tester")), makeScope(scopeOf(plan, b!, "implementer"))];
+  const who = (decide: typeof decideWrite, file: string): string => [implementer, tester, other].map((one) => (decide(one, file).allowed ? "yes" : "no")).join(" ");
+
+  expect(who(decideWrite, "src/a.ts")).toBe("yes no no");
+  expect(who(decideWrite, "src/a.test.ts")).toBe("no yes no");
+  expect(who(decideWrite, "src/types.ts")).toBe("no no no");
+  expect(who(decideRead, "src/types.ts")).toBe("yes yes yes");
+  expect(who(decideRead, "src/a.ts")).toBe("yes yes yes");
+  expect(who(decideRead, "src/a.test.ts")).toBe("no yes yes");
+  expect(who(decideRead, "docs/guide.md")).toBe("yes yes no");
+  expect(who(decideRead, "docs/secret/x.md")).toBe("no no no");
+});
+
+describe("a path that cannot be spoken of", () => {
+  const everything = makeScope({ writes: ["**"], reads: ["**"], contracts: [] });
+
+  test.each<[path: string, because: ScopeReason]>([
+    ["", "empty"],
+    ["x".repeat(1_025), "too-long"],
+    ["/etc/passwd", "absolute"],
+    ["C:/x", "absolute"],
+    ["~/x", "absolute"],
+    ["a//b", "empty-segment"],
+    ["a/", "empty-segment"],
+    ["../x", "dot-segment"],
+    ["a/../../x", "dot-segment"],
+    ["./a", "dot-segment"],
+    ["a/./b", "dot-segment"],
+    ["a\\..\\b", "backslash"],
+    ["a\u0000b", "control-character"],
+    ["a\nb", "control-character"],
+    ["a\u007f", "control-character"],
+    ["a\u200db", "control-character"],
+    ["a\u202eb", "control-character"],
+    ["a\u2028b", "control-character"],
+    ["a\ufe0f", "control-character"],
+    [".g\u200cit/config", "control-character"],
+    ["\ud800", "broken-text"],
+    ["cafe\u0301.ts", "not-composed"],
+    ["\u212bngstrom.ts", "not-composed"],
+    [".git", "git-internals"],
+    [".git/hooks/pre-commit", "git-internals"],
+    [".GIT/config", "git-internals"],
+    [".Git/config", "git-internals"],
+    ["vendor/lib/.git/config", "git-internals"],
+    [".git./config", "git-internals"],
+    [".git /config", "git-internals"],
+    ["GIT~1/config", "git-internals"],
+    [".git::$INDEX_ALLOCATION/config", "git-internals"],
+    [".gıt/config".replace("ı", "i"), "git-internals"],
+    ["．git/config", "git-internals"],
+    ["con", "reserved-name"],
+    ["src/NUL.ts", "reserved-name"],
+    ["src/com1", "reserved-name"],
+    ["src/Lpt9.txt", "reserved-name"],
+    ["src/file.", "reserved-name"],
+    ["src/file ", "reserved-name"],
+    ["src/a:stream", "reserved-name"],
+    ["src/a?", "reserved-name"],
+  ])("%j: %s", (file, because) => {
+    expect(decideWrite(everything, file)).toEqual({ allowed: false, because });
+    expect(decideRead(everything, file)).toEqual({ allowed: false, because });
+    expect(sayReason(because).length).toBeGreaterThan(10);
+  });
+
+  test.each([".gitignore", ".github/workflows/ci.yml", "src/console.ts", "src/common.ts", "app/[id]/(group)/@slot/page.tsx", "문서/회의록.md", "café.ts", "a b.ts", "comet1", "src/nullable.ts", "ı.ts"])("an ordinary one is none: %s", (file) => {
+    expect(pathProblem(file)).toBeUndefined();
+    expect(decideWrite(everything, file)).toEqual({ allowed: true, because: "owned" });
+  });
+});
+
+describe("a pattern", () => {
+  test.each<[pattern: string, yes: string[], no: string[]]>([
+    ["src/**", ["src/a", "src/a/b/.c"], ["src", "srcs/a", "a/src/b"]],
+    ["**/*.ts", ["a.ts", "x/y/a.ts", ".ts"], ["a.tsx", "a.ts/b"]],
+    ["**", ["a", "a/b"], []],
+    ["a/**/b", ["a/b", "a/x/b", "a/x/y/b"], ["ab", "a/xb"]],
+    ["*.{ts,tsx}", ["a.ts", "a.tsx"], ["a.js", "a/b.ts"]],
+    ["{src,test/{unit,e2e}}/x", ["src/x", "test/unit/x", "test/e2e/x"], ["test/x"]],
+    ["a?c", ["abc", "a€c", "a😀c"], ["ac", "a/c", "abbc"]],
+    ["[a-c]x", ["ax", "cx"], ["dx", "Ax"]],
+    ["[!a-c]x", ["dx", "Ax"], ["ax", "/x"]],
+    ["[]a]x", ["]x", "ax"], ["bx"]],
+    ["\\[id\\].ts", ["[id].ts"], ["i.ts"]],
+    ["a*b*c", ["abc", "axxbyyc", "abcbc"], ["ab", "acb"]],
+  ])("%s", (pattern, yes, no) => {
+    const glob = globOf(pattern);
+
+    expect(yes.filter((file) => !globMatches(glob, file))).toEqual([]);
+    expect(no.filter((file) => globMatches(glob, file))).toEqual([]);
+  });
+
+  test.each([
+    ["", "is empty"],
+    ["/a", "is absolute"],
+    ["C:/a", "is absolute"],
+    ["!a", "begins with !"],
+    ["a/../b", "has a segment . or .."],
+    ["./a", "has a segment . or .."],
+    ["a//b", "has an empty segment"],
+    ["a/", "has an empty segment"],
+    ["a**", "has ** beside other characters"],
+    ["{a,b", "has a brace that is not closed"],
+    ["[a", "has a [ that is not closed, or a range that runs backwards"],
+    ["[z-a]", "has a [ that is not closed, or a range that runs backwards"],
+    ["@(a|b)", "has an extended pattern such as +(…)"],
+    ["a\\", "ends with a \\"],
+    [".git/hooks/*", "reaches into .git"],
+    ["x/.GIT", "reaches into .git"],
+    ["a\u0007", "has a control character"],
+    ["cafe\u0301/**", "is not in Unicode normal form C"],
+    ["{a,b}".repeat(7), "has more than 64 combinations of braces"],
+    ["{a,{..,b}}/c", "has a segment . or .."],
+  ])("%j %s", (pattern, message) => {
+    expect(readGlob(pattern)).toMatchObject({ ok: false, message });
+  });
+
+  test("is folded for what it refuses even where its range would run backwards", () => {
+    const odd = makeScope({ writes: ["**"], reads: [], forbidden: ["secret/[Z-a]x"], contracts: [] });
+
+    expect(decideWrite(odd, "SECRET/Zx").because).toBe("forbidden");
+  });
+});
+
+const segment = fc.string({ unit: fc.constantFrom("a", "b", "*", "?", "[ab]", "[!a]"), minLength: 1, maxLength: 3 }).filter((text) => !text.includes("**"));
+const pattern = fc.array(fc.oneof({ weight: 3, arbitrary: segment }, { weight: 1, arbitrary: fc.constant("**") }), { minLength: 1, maxLength: 4 }).map((segments) => segments.join("/"));
+const file = fc.array(fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }).map((segments) => segments.join("/"));
+
+test("a pattern matches what Node's own matcher matches, where both have the same words", { timeout: 600_000 }, () => {
+  fc.assert(
+    fc.property(pattern, file, (text, name) => {
+      const glob = globOf(text);
+
+      // Node lets a last ** stand for nothing; here it is at least one segment, so that src/** is no file src.
+      if (text.endsWith("**") && !globMatches(glob, name)) return;
+      expect(`${text} ${name} ${globMatches(glob, name)}`).toBe(`${text} ${name} ${path.posix.matchesGlob(name, text)}`);
+    }),
+    { numRuns: isLong ? 100_000 : 2_000 },
+  );
+});
+
+test("two patterns meet exactly when some path matches both", { timeout: 600_000 }, () => {
+  const short = ["a", "b", "c"].flatMap((one) => ["", "a", "b", "c"].map((other) => one + other));
+  const files = [...short, ...short.flatMap((one) => short.map((other) => `${one}/${other}`)), ...["a", "b", "c"].flatMap((one) => ["a", "b", "c"].flatMap((two) => ["a", "b", "c"].map((three) => `${one}/${two}/${three}`)))];
+  const small = fc.array(fc.constantFrom("a", "b", "*", "?", "a*", "*b", "[!a]", "[ab]?", "**"), { minLength: 1, maxLength: 2 }).map((segments) => segments.join("/"));
+  fc.assert(
+    fc.property(small, small, (one, other) => {
+      const [a, b] = [globOf(one), globOf(other)];
+      const common = files.find((name) => globMatches(a, name) && globMatches(b, name));
+
+      expect(globsMeet(a, b)).toBe(globsMeet(b, a));
+      if (common !== undefined) expect(`${one} ${other} ${globsMeet(a, b)}`).toBe(`${one} ${other} true`);
+      // Without ** a meeting has as many segments as the patterns, and a witness among the files.
+      else if (!one.includes("**") && !other.includes("**")) expect(`${one} ${other} ${globsMeet(a, b)}`).toBe(`${one} ${other} false`);
+    }),
+    { numRuns: isLong ? 10_000 : 500 },
+  );
+});
+
+test("no spelling of a refused path is allowed", { timeout: 600_000 }, () => {
+  const spelling = fc.constantFrom("src/api/types.ts", "src/api/generated/x.ts", "src/api/a.test.ts", "src/api/.git/config").chain((name) =>
+    fc.array(fc.boolean(), { minLength: name.length, maxLength: name.length }).map((upper) => Array.from(name, (char, index) => (upper[index] ? char.toUpperCase() : char)).join("")),
+  );
+  fc.assert(
+    fc.property(spelling, fc.constantFrom("", "./", "x/../", "/"), (name, before) => {
+      expect(decideWrite(scope, before + name).allowed).toBe(false);
+      expect(decideRename(scope, "src/api/a.ts", before + name).allowed).toBe(false);
+      expect(decideRename(scope, before + name, "src/api/a.ts").allowed).toBe(false);
+    }),
+    { numRuns: isLong ? 20_000 : 500 },
+  );
+});

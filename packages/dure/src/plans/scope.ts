@@ -1,0 +1,173 @@
+import { foldPath, globMatches, globOf, MAX_PATH_LENGTH, readGlob, type Glob } from "./glob.ts";
+
+/** What one worker of a port may touch, from the plan. Patterns as in glob.ts, from the root of the repository. */
+export interface ScopeInput {
+  /** What it may write: `owns` for the implementer, `tests` for the tester. */
+  readonly writes: readonly string[];
+  /** Taken out of `writes`: the other member's `tests`. */
+  readonly exceptions?: readonly string[];
+  /** What it may read beside what it may write and the contracts. */
+  readonly reads: readonly string[];
+  /** What it must not read or write, whatever else allows it. */
+  readonly forbidden?: readonly string[];
+  /** Paths that everybody may read and nobody but the orchestrator may write. */
+  readonly contracts: readonly string[];
+}
+
+/** A scope whose patterns are compiled: as written, and as a file system sees them that does not tell case apart. */
+export interface Scope {
+  readonly writes: readonly FoldedGlob[];
+  readonly exceptions: readonly FoldedGlob[];
+  readonly reads: readonly FoldedGlob[];
+  readonly forbidden: readonly FoldedGlob[];
+  readonly contracts: readonly FoldedGlob[];
+}
+
+interface FoldedGlob {
+  readonly exact: Glob;
+  readonly folded: Glob;
+}
+
+/** Why a path cannot be spoken of at all, in words for a person. */
+export const PATH_REASONS = {
+  empty: "the path is empty",
+  "too-long": `the path is longer than ${MAX_PATH_LENGTH} characters`,
+  absolute: "the path does not begin at the root of the repository",
+  "empty-segment": "the path has an empty segment",
+  "dot-segment": "the path has a segment . or ..",
+  "control-character": "the path has a control character or one that is not seen",
+  backslash: "segments of a path are parted by /",
+  "not-composed": "the path is not in Unicode normal form C, so another one looks the same",
+  "broken-text": "the path holds half a character",
+  "git-internals": "nobody writes or reads git's own files",
+  "reserved-name": "the path has a name that Windows reads otherwise",
+} as const;
+
+const SCOPE_REASONS = {
+  owned: "the path is this worker's own",
+  contract: "the path is a contract: everybody reads it, the orchestrator writes it",
+  "others-tests": "the path belongs to the other member of the pair",
+  forbidden: "the path is forbidden to this worker",
+  "case-variant": "on a file system that does not tell case apart the path is another's, or its own under another spelling",
+  readable: "the path is in what this worker may read",
+  "not-owned": "the path is not this worker's own",
+  "not-readable": "the path is outside of what this worker may read",
+} as const;
+
+export type PathReason = keyof typeof PATH_REASONS;
+export type ScopeReason = keyof typeof SCOPE_REASONS | PathReason;
+
+/** `because` is stored with a violation and shown; `sayReason` puts it in words. */
+export interface ScopeDecision {
+  readonly allowed: boolean;
+  readonly because: ScopeReason;
+}
+
+export interface RenameDecision extends ScopeDecision {
+  /** The end that was refused. */
+  readonly at?: "from" | "to";
+}
+
+export function sayReason(reason: ScopeReason): string {
+  return { ...PATH_REASONS, ...SCOPE_REASONS }[reason];
+}
+
+/** Compiles patterns that the check of a plan has accepted. Throws `TypeError` for one that it has not. */
+export function makeScope(input: ScopeInput): Scope {
+  const compile = (patterns: readonly string[] = []): FoldedGlob[] => patterns.map((pattern) => ({ exact: globOf(pattern), folded: foldedGlob(pattern) }));
+  return {
+    writes: compile(input.writes),
+    exceptions: compile(input.exceptions),
+    reads: compile(input.reads),
+    forbidden: compile(input.forbidden),
+    contracts: compile(input.contracts.map(escapePath)),
+  };
+}
+
+/**
+ * Whether a worker may write, create or delete a path. Pure; the first rule that applies wins. The path is posix, from the root of the
+ * repository. Symbolic links are for the caller to resolve: where the real path differs, both are asked. What refuses is
+ * compared without case, what allows with it, so that no spelling gets around a refusal. Source: docs/spec/plans §5.
+ */
+export function decideWrite(scope: Scope, path: string): ScopeDecision {
+  const problem = pathProblem(path);
+  if (problem) return { allowed: false, because: problem };
+  const folded = foldPath(path);
+  if (refuses(scope.contracts, folded)) return { allowed: false, because: "contract" };
+  if (refuses(scope.exceptions, folded)) return { allowed: false, because: "others-tests" };
+  if (refuses(scope.forbidden, folded)) return { allowed: false, because: "forbidden" };
+  if (allows(scope.writes, path)) return { allowed: true, because: "owned" };
+  return { allowed: false, because: refuses(scope.writes, folded) ? "case-variant" : "not-owned" };
+}
+
+/** Whether a worker may read a path. As `decideWrite`; a contract is readable even where a pattern forbids its folder. */
+export function decideRead(scope: Scope, path: string): ScopeDecision {
+  const problem = pathProblem(path);
+  if (problem) return { allowed: false, because: problem };
+  const folded = foldPath(path);
+  if (allows(scope.contracts, path)) return { allowed: true, because: "contract" };
+  if (refuses(scope.forbidden, folded)) return { allowed: false, because: "forbidden" };
+  if (allows(scope.reads, path)) return { allowed: true, because: "readable" };
+  if (allows(scope.writes, path) && !refuses(scope.exceptions, folded)) return { allowed: true, because: "owned" };
+  const isVariant = [scope.contracts, scope.reads, scope.writes].some((globs) => refuses(globs, folded)) && !refuses(scope.exceptions, folded);
+  return { allowed: false, because: isVariant ? "case-variant" : "not-readable" };
+}
+
+/** Whether a worker may move a path. It writes both ends: one disappears, one appears. */
+export function decideRename(scope: Scope, from: string, to: string): RenameDecision {
+  const old = decideWrite(scope, from);
+  if (!old.allowed) return { ...old, at: "from" };
+  const next = decideWrite(scope, to);
+  return next.allowed ? next : { ...next, at: "to" };
+}
+
+/** Why a text cannot be a path of the repository on every system that may check it out; undefined when it can. Pure; the first rule that applies wins. */
+export function pathProblem(path: string): PathReason | undefined {
+  if (path === "") return "empty";
+  if (path.length > MAX_PATH_LENGTH) return "too-long";
+  if (!path.isWellFormed()) return "broken-text";
+  if (UNSEEN.test(path)) return "control-character";
+  if (path.normalize("NFC") !== path) return "not-composed";
+  if (path.includes("\\")) return "backslash";
+  if (path.startsWith("/") || /^[A-Za-z]:/.test(path) || path.startsWith("~")) return "absolute";
+  const segments = path.split("/");
+  if (segments.includes("")) return "empty-segment";
+  if (segments.some((segment) => segment === "." || segment === "..")) return "dot-segment";
+  if (segments.some(isGitName)) return "git-internals";
+  if (segments.some(isReservedName)) return "reserved-name";
+  return undefined;
+}
+
+/** Controls, and what is not drawn: zero-width joiners, marks of direction, variation selectors. HFS+ leaves some of them out of names. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
+/** `.git` as any file system may read it: case, trailing dots and blanks, a stream behind a colon, the short name of 8.3. */
+function isGitName(segment: string): boolean {
+  return /^(?:\.git|git~\d+)[. ]*(?::.*)?$/.test(foldPath(segment).normalize("NFKC"));
+}
+
+/** Device names with or without an ending, characters that are none, a last dot or blank that is dropped. Source: Microsoft, "Naming Files, Paths, and Namespaces". */
+function isReservedName(segment: string): boolean {
+  return /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:[. ].*)?$/i.test(segment) || /[<>:"|?*]/.test(segment) || /[. ]$/.test(segment);
+}
+
+/** A pattern as a file system reads it that tells neither case nor composition apart. */
+export function foldedGlob(pattern: string): Glob {
+  const folded = readGlob(foldPath(pattern));
+  if (folded.ok) return folded.glob;
+  // A range such as [Z-a] runs backwards when folded; any character is more than it means, and so refuses enough.
+  return globOf(foldPath(pattern.replace(/\[(?:\\.|[^\]])+\]/g, "?")));
+}
+
+/** The pattern that matches a path alone. */
+function escapePath(path: string): string {
+  return path.replace(/[*?[\]{}\\]/g, "\\$&");
+}
+
+function allows(globs: readonly FoldedGlob[], path: string): boolean {
+  return globs.some(({ exact }) => globMatches(exact, path));
+}
+
+function refuses(globs: readonly FoldedGlob[], foldedPath: string): boolean {
+  return globs.some(({ folded }) => globMatches(folded, foldedPath));
+}
