@@ -14,7 +14,7 @@ export interface ChannelStage {
   /** The next request of this kind fails so. `hang`: it never answers. */
   fail(what: "post" | "thread", failure: FailureOfPlatform, options?: { afterDoing?: boolean; retryAfterMs?: number }): void;
   /** A person's message, its platform id. Absent: people write through dure itself, and nothing is ever missed. */
-  say?(place: PlaceAddress, text: string): Promise<string>;
+  readonly say?: (place: PlaceAddress, text: string) => Promise<string>;
 }
 
 export type FailureOfPlatform = Exclude<ChannelFailure, "invalid"> | "hang";

@@ -43,7 +43,7 @@ test.each(POINTS)("E on Discord, kill -9 when %s: every line is shown once and i
   expect(world.shown(thread!)).toEqual(["루다: @이든 로그인 코드 리뷰", "이든: 리뷰를 마쳤어요"]);
   expect(await world.database.query({ text: "select state from dure.requests" })).toEqual([{ state: "answered" }]);
 
-  const thanks = world.say("고마워", thread!);
+  const thanks = world.say("고마워", thread);
   await until(async () => expect(await world.rolesOf(thanks.id)).toEqual({ ruda: "HANDLER", eden: "HANDLER" }), second);
 });
 
@@ -57,7 +57,7 @@ test("what people wrote in a thread that nobody had recorded yet stands in that 
   await first.kill();
   world.proxy.disarm();
   const [thread] = world.discord.threads(world.general);
-  const early = world.say("여기서 하면 되나요?", thread!);
+  const early = world.say("여기서 하면 되나요?", thread);
 
   const second = world.serve();
 

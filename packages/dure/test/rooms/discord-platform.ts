@@ -56,7 +56,7 @@ export async function discordPlatform(): Promise<DiscordStage> {
     adapterOf: (connected) => new PickyAdapter(options, connected),
     name: "discord",
     agents: names.map((id) => ({ id, displayName: NAMES[id], service: id, leads: id === "ruda", accounts: { discord: { id } } })),
-    channels: (["general", "quiet"] as const).map((key) => ({ key, adapter: "discord", name: key, guild: guild.id, channel: places[key]!.id, collaborate: key === "general" })),
+    channels: (["general", "quiet"] as const).map((key) => ({ key, adapter: "discord", name: key, guild: guild.id, channel: places[key].id, collaborate: key === "general" })),
     adapter: () => new DiscordAdapter(options),
     ready: (team) =>
       vi.waitFor(async () => expect((await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state)).toEqual(names.map(() => "ready")), { timeout: 20_000, interval: 30 }),

@@ -16,10 +16,10 @@ interface Answer {
 interface Stage {
   readonly team: TestTeam;
   readonly server: TestServer;
-  get(path: string, token?: string): Promise<Answer>;
-  post(path: string, body: unknown, token?: string): Promise<Answer>;
+  readonly get: (path: string, token?: string) => Promise<Answer>;
+  readonly post: (path: string, body: unknown, token?: string) => Promise<Answer>;
   /** 민준 says something in the web room `general`. */
-  say(body: Record<string, unknown>, room?: string): Promise<Answer>;
+  readonly say: (body: Record<string, unknown>, room?: string) => Promise<Answer>;
 }
 
 const GENERAL = "/v1/rooms/web%3Ageneral/messages";
@@ -263,7 +263,7 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
 
     const answers = await Promise.all([post(`/v1/escalations/${escalation}/answer`, { value }), post(`/v1/escalations/${escalation}/answer`, { value })]);
 
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
     await settled(team);
     const texts = (await team.rooms.reader.messages("web:general", {})).map(({ author, text }) => `${author}: ${text}`);
     expect(texts).toHaveLength(3);

@@ -171,7 +171,7 @@ describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () 
   test("a mention that a bot without it saw first is still told to have been missed when it came too late", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { limits: { missedMs: 0 } });
-    await stage.person("민준").post(stage.places.general, `${stage.discord.mention(stage.bots.dajim)} 봐 줘`);
+    stage.person("민준").post(stage.places.general, `${stage.discord.mention(stage.bots.dajim)} 봐 줘`);
 
     await eventually(async () => expect((await stage.shown(team, "discord:general")).slice(1)).toEqual([expect.stringMatching(/^다짐: 자리를/)]));
     await settled(team);
