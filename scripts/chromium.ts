@@ -1,4 +1,4 @@
-/** A browser for the dashboard's tests: the one that is there, else Debian's or Ubuntu's through apt. */
+/** What the tests need of the system: a browser for the dashboard, tools of isolation; those that are there, else Debian's or Ubuntu's through apt. */
 
 import { existsSync } from "node:fs";
 import { run } from "./processes.ts";
@@ -43,6 +43,16 @@ export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Prom
     reason: trouble ?? "Chromium was not found",
     hint: "Install Chromium or Chrome, or set CHROMIUM_PATH to its program. The browser tests fail until then.",
   };
+}
+
+/** bubblewrap is one of the ways to confine a worker, and iproute2 brings up its loopback; without them the tests of these ways say so. */
+const TOOLS = { bubblewrap: "/usr/bin/bwrap", iproute2: "/usr/bin/ip" } as const;
+
+/** Installs the tools of isolation where apt can bring them. What went wrong, in one line; the tests run all the same. */
+export async function ensureTools(): Promise<string | undefined> {
+  if (process.platform !== "linux") return undefined;
+  const missing = Object.entries(TOOLS).flatMap(([name, place]) => (existsSync(place) || existsSync(place.replace("/usr", "")) ? [] : [name]));
+  return missing.length > 0 ? aptInstall(missing) : undefined;
 }
 
 function findChromium(): string | undefined {

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { buildStale } from "./build.ts";
 import { CHECKS, PACKAGE_CHECK, type Check } from "./checks.ts";
-import { ensureChromium } from "./chromium.ts";
+import { ensureChromium, ensureTools } from "./chromium.ts";
 import { COUNTS_FILE, type TestCounts } from "./count-reporter.ts";
 import { root, runTool } from "./processes.ts";
 
@@ -43,6 +43,8 @@ async function prepareEnvironment(isLong: boolean): Promise<NodeJS.ProcessEnv> {
     console.log(`[test] long run, seed ${env["DURE_TEST_SEED"]}`);
   }
   const browser = await ensureChromium(env);
+  const trouble = await ensureTools();
+  if (trouble !== undefined) console.log(`[test] ${trouble}`);
   if (browser.ok) {
     env["CHROMIUM_PATH"] = browser.path;
     if (browser.note !== undefined) console.log(`[test] ${browser.note}`);

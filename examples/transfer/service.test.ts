@@ -422,8 +422,8 @@ describe("the bank misbehaves", () => {
 
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     await desk.press("확인", asked);
-    const [open] = await inbox.list({ tenant: "", status: "open" });
-    const { turn } = await inbox.answer(open!.id, answer, { tenant: "", name: "operator" });
+    const { items: [open] } = await inbox.list({ tenant: "", status: "open" });
+    const { turn } = await inbox.answer(open!.id, { value: answer }, { tenant: "", name: "operator" });
     const done = await lastDone(desk, turn!);
 
     expect(done).toMatchObject({ message, stateSnapshot: { stage } });

@@ -1,4 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { readInboxTab } from "./escalations/inbox-tab.ts";
+import { readJobFilters } from "./jobs/job-filters.ts";
+import { readOnly, readRunFilters, readRunLooks } from "./plans/run-filters.ts";
 import { HomePage } from "./shell/home-page.tsx";
 import { Shell } from "./shell/shell.tsx";
 
@@ -15,8 +18,34 @@ const rooms = createRoute({ getParentRoute: () => root, path: "/rooms", componen
 const oneRoom = createRoute({ getParentRoute: () => root, path: "/rooms/$place", component: roomsPage });
 
 // One route with a child, so that the list stays where it is when a job is picked.
-const jobs = createRoute({ getParentRoute: () => root, path: "/jobs", component: lazyRouteComponent(() => import("./jobs/jobs-page.tsx"), "JobsPage") });
+const jobs = createRoute({
+  getParentRoute: () => root,
+  path: "/jobs",
+  validateSearch: readJobFilters,
+  component: lazyRouteComponent(() => import("./jobs/jobs-page.tsx"), "JobsPage"),
+});
 const oneJob = createRoute({ getParentRoute: () => jobs, path: "$id" });
+
+const plans = createRoute({
+  getParentRoute: () => root,
+  path: "/plans",
+  validateSearch: readRunFilters,
+  component: lazyRouteComponent(() => import("./plans/plans-page.tsx"), "PlansPage"),
+});
+const onePlan = createRoute({
+  getParentRoute: () => root,
+  path: "/plans/start/$plan",
+  validateSearch: readOnly,
+  component: lazyRouteComponent(() => import("./plans/before-page.tsx"), "BeforePage"),
+});
+// One route with a child, so that the graph stays where it is when a port is picked.
+const oneRun = createRoute({
+  getParentRoute: () => root,
+  path: "/plans/runs/$run",
+  validateSearch: readRunLooks,
+  component: lazyRouteComponent(() => import("./plans/run-page.tsx"), "RunPage"),
+});
+const onePort = createRoute({ getParentRoute: () => oneRun, path: "ports/$port" });
 
 const agents = createRoute({
   getParentRoute: () => root,
@@ -31,6 +60,7 @@ const oneChat = createRoute({ getParentRoute: () => root, path: "/chat/$session"
 const escalations = createRoute({
   getParentRoute: () => root,
   path: "/escalations",
+  validateSearch: readInboxTab,
   component: lazyRouteComponent(() => import("./escalations/escalations-page.tsx"), "EscalationsPage"),
 });
 
@@ -41,7 +71,7 @@ const events = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), agents, newChat, oneChat, escalations, events]),
+  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), plans, onePlan, oneRun.addChildren([onePort]), agents, newChat, oneChat, escalations, events]),
   defaultNotFoundComponent: NotFound,
 });
 

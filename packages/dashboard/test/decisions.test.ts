@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Entry } from "../src/chat/conversation.ts";
 import { receiptsByEntry } from "../src/chat/receipts.ts";
 import { toneOf } from "../src/chat/tone.ts";
-import { aboutOf, inboxOf } from "../src/escalations/order.ts";
+import { aboutOf, closedOf, groupsOf, linksOf } from "../src/escalations/order.ts";
 import { moneyOf, shownFact } from "../src/fact-words.ts";
 import { batchOf } from "../src/panel/batch.ts";
 import { slotChanges, slotFields } from "../src/panel/slots.ts";
@@ -142,23 +142,34 @@ describe("the waterfall", () => {
 });
 
 describe("the inbox", () => {
-  const one = (id: string, more: Partial<Escalation>): Escalation => ({ id, type: "decision", severity: "info", status: "open", session: null, turn: null, service: null, question: "", context: {}, options: [], answer: null, answeredBy: null, createdAt: 1, expiresAt: null, answeredAt: null, ...more });
+  const one = (id: string, more: Partial<Escalation>): Escalation => ({ id, source: {}, type: "decision", severity: "low", title: "", description: "", context: {}, suggestedActions: [], status: "open", resolution: null, resolvedBy: null, resolvedAt: null, createdAt: 1, expiresAt: null, step: "person", nextStepAt: null, ...more });
 
   test("has the gravest first, of these the longest waiting, and what is closed newest first", () => {
-    const { open, closed } = inboxOf([
-      one("late", { severity: "warning", createdAt: 5 }),
-      one("early", { severity: "warning", createdAt: 2 }),
+    const all = [
+      one("late", { severity: "medium", createdAt: 5 }),
+      one("early", { severity: "medium", createdAt: 2 }),
       one("grave", { severity: "critical", createdAt: 9 }),
-      one("old", { status: "answered", answeredAt: 3 }),
-      one("new", { status: "expired", expiresAt: 7 }),
-    ]);
+      one("old", { status: "resolved", resolvedAt: 3 }),
+      one("new", { status: "dismissed", resolvedAt: 7 }),
+    ];
 
-    expect([open.map(({ id }) => id), closed.map(({ id }) => id)]).toEqual([["grave", "early", "late"], ["new", "old"]]);
+    expect(groupsOf(all).map(({ severity, items }) => [severity, items.map(({ id }) => id)])).toEqual([["critical", ["grave"]], ["medium", ["early", "late"]]]);
+    expect(closedOf(all).map(({ id }) => id)).toEqual(["new", "old"]);
   });
 
-  test("says what a call is about by its arguments, without the ledger's key", () => {
+  test("says what a call is about by its arguments, without the ledger's key and without ids that a link leads to", () => {
     expect(aboutOf(one("a", { context: { tool: "send", key: "s/1", input: { to: "엄마", amount: 5 } } }))).toEqual({ tool: "send", to: "엄마", amount: 5 });
     expect(aboutOf(one("b", { context: { message: "안녕", effects: [] } }))).toEqual({ message: "안녕", effects: [] });
+    expect(aboutOf(one("c", { source: { job: "job_1" }, context: { jobId: "job_1", turnsDone: 3 } }))).toEqual({ turnsDone: 3 });
+  });
+
+  test("leads to where it comes from: the job or the room rather than their session", () => {
+    expect(linksOf({ session: "s1", turn: "t" })).toEqual([{ kind: "session", id: "s1" }]);
+    expect(linksOf({ session: "job:job_1:eden" })).toEqual([{ kind: "job", id: "job_1" }]);
+    expect(linksOf({ session: "room:eden:web:general" })).toEqual([{ kind: "room", id: "web:general" }]);
+    expect(linksOf({ job: "job_1", room: "web:general" })).toEqual([{ kind: "job", id: "job_1" }, { kind: "room", id: "web:general" }]);
+    expect(linksOf({ run: "run_1", port: "api" })).toEqual([{ kind: "run", id: "run_1" }]);
+    expect(linksOf({})).toEqual([]);
   });
 });
 

@@ -117,6 +117,12 @@ test("a failure says why, and parents and children lead to each other", { timeou
   await page.getByRole("navigation", { name: "이어진 일" }).getByRole("link", { name: /루다 → 이든/ }).click();
   await page.getByRole("heading", { name: "루다 → 이든" }).waitFor();
   expect(page.url()).toContain(parent);
+
+  await page.getByRole("link", { name: "이 일에서 나온 일 모두" }).click();
+  await expect.poll(() => page.locator(".job-row").evaluateAll((all) => all.map((one) => one.querySelector("strong")?.textContent))).toEqual(["이든 → 세움", "루다 → 이든"]);
+  await page.getByRole("button", { name: "한 가지 일에서 나온 것만" }).click();
+  await expect.poll(() => page.locator(".job-row").count()).toBeGreaterThan(2);
+  await expectWellMade(opened);
 });
 
 test("the list is filtered by status, agent and words, and keeps its place while jobs come", { timeout: 90_000 }, async () => {
@@ -130,6 +136,11 @@ test("the list is filtered by status, agent and words, and keeps its place while
   await page.getByRole("combobox", { name: "에이전트" }).selectOption("");
   await page.getByRole("combobox", { name: "상태" }).selectOption("FAILED");
   await expect.poll(() => page.locator(".job-row").count()).toBe(1);
+  await page.reload(); // the filters stand in the address
+  await expect.poll(() => page.locator(".job-row").count()).toBe(1);
+  await page.locator(".job-row").click();
+  await page.getByRole("heading", { level: 1, name: "루다 → 이든" }).waitFor();
+  expect(await page.getByRole("combobox", { name: "상태" }).inputValue()).toBe("FAILED");
   await page.getByRole("combobox", { name: "상태" }).selectOption("");
   await page.getByRole("textbox", { name: "맡긴 일 찾기" }).fill("소식 7");
   await expect.poll(() => page.locator(".job-row").count()).toBe(1);

@@ -67,7 +67,7 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
   await page.waitForTimeout(600);
   if ((await page.getByRole("dialog").count()) > 0) await page.keyboard.press("Escape");
   await look("7-thread");
-  console.log(JSON.stringify((await (await fetch(`${server.url}/v1/escalations`)).json()).items?.map((one: { type: string; question: string }) => [one.type, one.question])));
+  console.log(JSON.stringify((await (await fetch(`${server.url}/v1/escalations`)).json()).items?.map((one: { type: string; title: string }) => [one.type, one.title])));
   await page.goto(`${server.url}/agents`);
   await page.getByRole("article", { name: "루다" }).waitFor();
   await look("8-agents");

@@ -139,7 +139,7 @@ describe("news", () => {
     expect(newsOf(event("room.delivery_failed", { message: "m1" }))).toMatchObject({ changed: { message: "m1" } });
     expect(newsOf(event("room.resting", { guard: "exchange" }))).toEqual({ rooms: true });
     expect(newsOf(event("account.changed", { state: "paused" }))).toEqual({ agents: true });
-    expect(newsOf(event("escalation.answered", { id: "e1" }))).toEqual({ escalations: true });
+    expect(newsOf(event("escalation.resolved", { id: "e1" }))).toEqual({ escalations: true });
   });
 });
 

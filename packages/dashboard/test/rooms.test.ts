@@ -74,7 +74,7 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     const { page } = opened;
     await page.getByRole("textbox", { name: "이름" }).fill("루다");
     await page.keyboard.press("Enter");
-    await page.getByText(/is the name of an agent/).waitFor();
+    await page.getByText("이 이름은 쓸 수 없어요.", { exact: false }).waitFor();
     await page.getByRole("textbox", { name: "이름" }).fill("지우");
     await page.keyboard.press("Enter");
     await page.getByText("지우 이름으로 말해요").waitFor();
@@ -83,6 +83,30 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     await field(page).waitFor();
 
     expect(await page.getByRole("textbox", { name: "이름" }).count()).toBe(0);
+  });
+
+  test("reply to a message: its agent answers without a mention, the reply leads back, and Escape takes it back", async () => {
+    await using opened = await enter("민준");
+    const { page } = opened;
+    await say(page, "@세움 처음 부탁");
+    const answer = page.locator('.room-message[data-kind="agent"]', { hasText: "세움" }).last();
+    await answer.waitFor();
+    const reply = page.getByRole("button", { name: "세움의 메시지에 답장하기" }).last();
+
+    await reply.focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("세움에게 답장").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByText("세움에게 답장").waitFor({ state: "detached" });
+    await reply.click();
+    await field(page).fill("이름 없이 이어서 부탁");
+    await page.keyboard.press("Enter");
+
+    const said = messageWith(page, "이름 없이 이어서 부탁");
+    await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
+    expect(await page.getByText("세움에게 답장").count()).toBe(0);
+    await expectWellMade(opened);
   });
 
   test("see who writes, and a mark where something new is", async () => {

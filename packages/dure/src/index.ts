@@ -54,6 +54,10 @@ export type { Directory, RoomAgent, RoomChannel } from "./rooms/directory.ts";
 export type { Place, PlaceState } from "./rooms/place.ts";
 export type { RoomPerson, Rooms } from "./rooms/rooms.ts";
 
+// Escalations: what waits for a decision
+export type { Answerer, EscalationFilter, EscalationMatch, EscalationPage, Inbox, RaisedEscalation, ResolvedListener } from "./escalations/inbox.ts";
+export type { Escalation, EscalationSeverity, EscalationSource, EscalationStatus, EscalationStep, EscalationType, NewEscalation, SuggestedAction } from "./kernel/escalation.ts";
+
 // Jobs: exchanges between agents
 export type { Job, JobOutcome, JobStatus, JobTurn, JobWords } from "./jobs/job.ts";
 export type { AskRequest, AskResult, JobDetail, JobFrame, Jobs, RecoveryReport } from "./jobs/jobs.ts";

@@ -11,6 +11,7 @@ import {
   type Done,
   type DureClient,
   type Escalation,
+  type EscalationAnswer,
   type HistoryEntry,
   type JsonObject,
   type MessageRequest,
@@ -177,9 +178,9 @@ export class Conversation {
   }
 
   /** Answers a question of this conversation. Throws what the server refused; a question that was closed meanwhile is read anew. */
-  async answer(escalationId: string, value: string): Promise<void> {
+  async answer(escalationId: string, answer: EscalationAnswer): Promise<void> {
     try {
-      await this.#client.answerEscalation(escalationId, value);
+      await this.#client.answerEscalation(escalationId, answer);
     } finally {
       await this.#readEscalations(); // the answer's own turn is announced by the log
     }
@@ -339,9 +340,9 @@ export class Conversation {
 
   async #readEscalations(): Promise<void> {
     try {
-      const escalations = await this.#client.escalations({ session: this.sessionId }, { signal: this.#leave.signal });
-      this.#change({ escalations });
-      if (escalations.length > 0) this.#onChange();
+      const { items } = await this.#client.escalations({ session: this.sessionId }, { signal: this.#leave.signal });
+      this.#change({ escalations: items });
+      if (items.length > 0) this.#onChange();
     } catch {
       // A server without an inbox, or one that is away: the conversation works without it.
     }

@@ -51,10 +51,10 @@ export function MessageList(props: { view: ConversationView; conversation: Conve
         {said.map((entry) => (
           <Fragment key={entry.key}>
             <Message entry={entry} conversation={conversation} receipts={receipts.get(entry.key) ?? NONE} slots={slots} />
-            {entry.done !== undefined && <Questions all={open.filter(({ turn }) => turn === entry.turnId)} conversation={conversation} />}
+            {entry.done !== undefined && <Questions all={open.filter(({ source }) => source.turn === entry.turnId)} conversation={conversation} />}
           </Fragment>
         ))}
-        <Questions all={open.filter(({ turn }) => !said.some((entry) => entry.done !== undefined && entry.turnId === turn))} conversation={conversation} />
+        <Questions all={open.filter(({ source }) => !said.some((entry) => entry.done !== undefined && entry.turnId === source.turn))} conversation={conversation} />
         {view.turn !== undefined && <Answering turn={view.turn} onReattach={() => conversation.reattach()} />}
         {view.turn === undefined && last?.role === "user" && last.status !== "failed" && <Thinking />}
         {queued.map((entry) => (
@@ -82,7 +82,7 @@ export function MessageList(props: { view: ConversationView; conversation: Conve
 function Questions({ all, conversation }: { all: readonly Escalation[]; conversation: Conversation }): ReactNode {
   return all.map((escalation) => (
     <li key={escalation.id} className="message" data-role="system">
-      <EscalationCard escalation={escalation} place="conversation" onAnswer={(value) => conversation.answer(escalation.id, value)} />
+      <EscalationCard escalation={escalation} place="conversation" onAnswer={(answer) => conversation.answer(escalation.id, answer)} />
     </li>
   ));
 }

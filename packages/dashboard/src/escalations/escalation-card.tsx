@@ -1,75 +1,137 @@
-import { Button } from "@mantine/core";
-import { IconAlertOctagon, IconAlertTriangle, IconCheck, IconInfoCircle } from "@tabler/icons-react";
+import { Button, Textarea } from "@mantine/core";
+import { IconAlertOctagon, IconAlertTriangle, IconCheck, IconCircleOff, IconInfoCircle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { DureError, messageOf, type Escalation } from "dure/client";
-import { useState, type ReactNode } from "react";
+import { DureError, messageOf, NOTE_MOST, type Escalation, type EscalationAnswer, type SuggestedAction } from "dure/client";
+import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Facts } from "../facts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { whenOf } from "../when.ts";
+import { ContextFacts } from "./context-facts.tsx";
 import "./escalations.css";
-import { aboutOf } from "./order.ts";
+import { aboutOf, linksOf, type SourceLink } from "./order.ts";
+import { decisionOf } from "./words.ts";
 
-const ICONS = { critical: IconAlertOctagon, warning: IconAlertTriangle, info: IconInfoCircle } as const;
+const ICONS = { critical: IconAlertOctagon, high: IconAlertTriangle, medium: IconAlertTriangle, low: IconInfoCircle } as const;
+const CLOSED_ICONS = { resolved: IconCheck, dismissed: IconCircleOff } as const;
+/** What is asked about is the arguments of a call. */
+const CALLS: ReadonlySet<Escalation["type"]> = new Set(["decision", "effect_unknown"]);
+
+interface Deciding {
+  readonly onAnswer: (answer: EscalationAnswer) => Promise<void>;
+  /** Absent: it cannot be closed from here without a decision. */
+  readonly onDismiss?: (() => Promise<void>) | undefined;
+}
 
 /** A question to a person: what it is about, and its answers as buttons. In the inbox it says where it came from, too. */
-export function EscalationCard(props: { escalation: Escalation; place: "conversation" | "inbox"; onAnswer: (value: string) => Promise<void> }): ReactNode {
-  const { escalation, place, onAnswer } = props;
+export function EscalationCard(props: { escalation: Escalation; place: "conversation" | "inbox" } & Deciding): ReactNode {
+  const { escalation, place, onAnswer, onDismiss } = props;
   const { text, language } = useLanguage();
-  const { severity, status, type } = escalation;
-  const Icon = status === "answered" ? IconCheck : ICONS[severity];
+  const heading = useId();
+  const { severity, status, type, source } = escalation;
+  const isOpen = status === "open";
+  const Icon = isOpen ? ICONS[severity] : CLOSED_ICONS[status];
   return (
-    <article className="escalation" data-severity={severity} data-status={status} aria-label={text.escalations.titles[type] ?? text.escalations.title}>
+    <article className="escalation" data-severity={severity} data-status={status} aria-labelledby={heading}>
       <header>
         <Icon size={17} aria-hidden />
-        <strong>{text.escalations.titles[type] ?? text.escalations.title}</strong>
-        <span className="escalation-severity">{status === "open" ? text.escalations.severities[severity] : text.escalations.statuses[status]}</span>
+        <strong id={heading}>{text.escalations.titles[type]}</strong>
+        <span className="escalation-severity">{text.escalations.severities[severity]}</span>
       </header>
-      <p className="escalation-question">{escalation.question}</p>
-      <Facts value={aboutOf(escalation)} />
-      {status === "open" ? <Answers escalation={escalation} onAnswer={onAnswer} /> : <Closed escalation={escalation} />}
+      <p className="escalation-question">{escalation.title}</p>
+      {escalation.description !== "" && <p className="escalation-description">{escalation.description}</p>}
+      <ContextFacts value={aboutOf(escalation)} arguments={CALLS.has(type)} />
+      {isOpen ? <Answers escalation={escalation} onAnswer={onAnswer} onDismiss={onDismiss} /> : <Closed escalation={escalation} />}
       <footer>
-        {place === "inbox" && escalation.session !== null && (
-          <Link to="/chat/$session" params={{ session: escalation.session }}>
-            {text.escalations.toConversation}
-          </Link>
-        )}
+        {place === "inbox" && linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
+        {place === "inbox" && source.port !== undefined && <span>{text.escalations.port(source.port)}</span>}
         <time dateTime={new Date(escalation.createdAt).toISOString()}>{text.escalations.asked(whenOf(escalation.createdAt, language))}</time>
-        {status === "open" && escalation.expiresAt !== null && <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>}
+        {isOpen && escalation.expiresAt !== null && <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>}
+        {isOpen && escalation.step === "operator" && <span>{text.escalations.withOperator(escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language))}</span>}
       </footer>
     </article>
   );
 }
 
-function Answers({ escalation, onAnswer }: { escalation: Escalation; onAnswer: (value: string) => Promise<void> }): ReactNode {
+function SourceWords({ link }: { link: SourceLink }): ReactNode {
+  const words = useText().escalations.sources[link.kind];
+  if (link.kind === "job") {
+    return (
+      <Link to="/jobs/$id" params={{ id: link.id }}>
+        {words}
+      </Link>
+    );
+  }
+  if (link.kind === "run") {
+    return (
+      <Link to="/plans/runs/$run" params={{ run: link.id }}>
+        {words}
+      </Link>
+    );
+  }
+  if (link.kind === "room") {
+    return (
+      <Link to="/rooms/$place" params={{ place: link.id }}>
+        {words}
+      </Link>
+    );
+  }
+  return (
+    <Link to="/chat/$session" params={{ session: link.id }}>
+      {words}
+    </Link>
+  );
+}
+
+function Answers({ escalation, onAnswer, onDismiss }: { escalation: Escalation } & Deciding): ReactNode {
   const text = useText();
   const { client } = useParts();
   const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
-  const [chosen, setChosen] = useState<string>();
+  const [writing, setWriting] = useState<SuggestedAction>();
+  const [running, setRunning] = useState<string>();
   const [problem, setProblem] = useState<unknown>();
+  const buttons = useRef<HTMLDivElement>(null);
   if (me.data !== undefined && !me.data.scopes.includes("admin")) return <p className="soft small">{text.escalations.notYours}</p>;
 
-  const answer = async (value: string): Promise<void> => {
-    setChosen(value);
+  const decide = async (name: string, deed: () => Promise<void>): Promise<void> => {
+    setRunning(name);
     setProblem(undefined);
     try {
-      await onAnswer(value);
+      await deed();
     } catch (error) {
       setProblem(error);
     } finally {
-      setChosen(undefined);
+      setRunning(undefined);
     }
   };
+  const choose = (action: SuggestedAction): void => {
+    if (action.asks === "text") setWriting(action);
+    else void decide(action.value, () => onAnswer({ value: action.value }));
+  };
+  const leaveNote = (): void => {
+    const { value } = writing!;
+    setWriting(undefined);
+    queueMicrotask(() => buttons.current?.querySelector<HTMLElement>(`[data-value="${CSS.escape(value)}"]`)?.focus());
+  };
+  const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({ loading: running === name, disabled: running !== undefined && running !== name });
   return (
     <>
-      <div className="choices">
-        {escalation.options.map(({ value, label }, index) => (
-          <Button key={value} size="sm" variant={index === 0 && escalation.type === "decision" ? "filled" : "default"} loading={chosen === value} disabled={chosen !== undefined && chosen !== value} onClick={() => void answer(value)}>
-            {label}
-          </Button>
-        ))}
-      </div>
+      {writing ? (
+        <Note action={writing} isRunning={running !== undefined} onSend={(note) => decide(writing.value, () => onAnswer({ value: writing.value, ...(note !== "" && { note }) }))} onLeave={leaveNote} />
+      ) : (
+        <div className="choices" ref={buttons}>
+          {escalation.suggestedActions.map((action) => (
+            <Button key={action.value} data-value={action.value} size="sm" {...lookOf(action)} {...isBusy(action.value)} onClick={() => choose(action)}>
+              {action.asks === "text" ? `${action.label}…` : action.label}
+            </Button>
+          ))}
+          {onDismiss && (
+            <Button size="sm" variant="subtle" color="gray" {...isBusy("")} onClick={() => void decide("", onDismiss)}>
+              {text.escalations.dismiss}
+            </Button>
+          )}
+        </div>
+      )}
       {problem !== undefined && (
         <p className="error-note small" role="alert">
           {messageOf(problem)} {problem instanceof DureError ? problem.hint : ""}
@@ -79,10 +141,62 @@ function Answers({ escalation, onAnswer }: { escalation: Escalation; onAnswer: (
   );
 }
 
+function lookOf({ style }: SuggestedAction): { variant: string; color?: string } {
+  if (style === "primary") return { variant: "filled" };
+  return style === "danger" ? { variant: "default", color: "red" } : { variant: "default" };
+}
+
+/** The words that go with an answer. Ctrl or ⌘ with Enter sends them, Escape leaves. */
+function Note(props: { action: SuggestedAction; isRunning: boolean; onSend: (note: string) => Promise<void>; onLeave: () => void }): ReactNode {
+  const { action, isRunning, onSend, onLeave } = props;
+  const text = useText();
+  const [note, setNote] = useState("");
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Escape") onLeave();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void onSend(note.trim());
+  };
+  return (
+    <form
+      className="escalation-note"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSend(note.trim());
+      }}
+    >
+      <Textarea
+        autoFocus
+        autosize
+        minRows={2}
+        maxRows={8}
+        maxLength={NOTE_MOST}
+        label={`${action.label}: ${text.escalations.note}`}
+        placeholder={text.escalations.noteHint}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div className="choices">
+        <Button type="submit" size="sm" loading={isRunning}>
+          {text.escalations.send}
+        </Button>
+        <Button size="sm" variant="default" disabled={isRunning} onClick={onLeave}>
+          {text.escalations.back}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
 function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   const { text, language } = useLanguage();
-  const { answer, answeredAt, answeredBy, options } = escalation;
-  if (answer === null || answeredAt === null) return null;
-  const label = options.find(({ value }) => value === answer)?.label ?? answer;
-  return <p className="escalation-answer">{text.escalations.answered(label, answeredBy ?? "", whenOf(answeredAt, language))}</p>;
+  const { resolution, resolvedAt, resolvedBy } = escalation;
+  if (resolution === null || resolvedAt === null) return null;
+  const who = text.escalations.by[resolvedBy ?? ""] ?? resolvedBy ?? "";
+  return (
+    <div className="escalation-answer">
+      <p>{text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}</p>
+      {resolution.note !== undefined && <blockquote>{resolution.note}</blockquote>}
+    </div>
+  );
 }

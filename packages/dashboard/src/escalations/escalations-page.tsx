@@ -1,23 +1,26 @@
-import { Button, TextInput } from "@mantine/core";
+import { Button, Tabs, TextInput } from "@mantine/core";
 import { IconChecks, IconSearch } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueryClient, type UseInfiniteQueryResult } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState, type ReactNode } from "react";
-import type { DureClient, Escalation } from "dure/client";
+import type { DureClient, Escalation, EscalationAnswer, EscalationStatus } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { EscalationCard } from "./escalation-card.tsx";
-import { inboxOf } from "./order.ts";
+import { readInboxTab } from "./inbox-tab.ts";
+import { closedOf, groupsOf } from "./order.ts";
 
-/** Questions that the page shows at most; older ones are found by the API. */
-const SHOWN = 200;
+/** Escalations that are read at once. */
+const PAGE = 100;
 
 /** The one inbox: what waits for a decision, and what was decided. */
 export function EscalationsPage(): ReactNode {
   const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { tab = "waiting" } = useSearch({ from: "/escalations" });
   const [search, setSearch] = useState("");
-  const inbox = useQuery({ queryKey: ["escalations"], queryFn: ({ signal }) => client.escalations({ limit: SHOWN }, { signal }) });
   useEffect(() => {
     document.title = `${text.escalations.pageTitle} · dure`;
   }, [text]);
@@ -27,25 +30,62 @@ export function EscalationsPage(): ReactNode {
     void follow(client, read, leave.signal);
     return () => leave.abort();
   }, [client, queries]);
-
-  const words = search.trim().toLowerCase();
-  const { open, closed } = inboxOf((inbox.data ?? []).filter((one) => words === "" || wordsOf(one).includes(words)));
-  const answer = async (id: string, value: string): Promise<void> => {
-    try {
-      await client.answerEscalation(id, value);
-    } finally {
-      await queries.invalidateQueries({ queryKey: ["escalations"] });
-    }
-  };
   return (
     <div className="inbox">
       <header>
         <h1>{text.escalations.pageTitle}</h1>
         <p className="soft">{text.escalations.lead}</p>
       </header>
-      {(inbox.data?.length ?? 0) > 0 && (
-        <TextInput value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.escalations.search} aria-label={text.escalations.search} leftSection={<IconSearch size={15} />} />
-      )}
+      <Tabs value={tab} keepMounted={false} onChange={(picked) => void navigate({ to: "/escalations", search: readInboxTab({ tab: picked }), replace: true })}>
+        <Tabs.List>
+          <Tabs.Tab value="waiting">{text.escalations.tabs.waiting}</Tabs.Tab>
+          <Tabs.Tab value="history">{text.escalations.tabs.history}</Tabs.Tab>
+        </Tabs.List>
+        <TextInput className="inbox-search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.escalations.search} aria-label={text.escalations.search} leftSection={<IconSearch size={15} />} />
+        <Tabs.Panel value="waiting">
+          <Waiting search={search.trim()} />
+        </Tabs.Panel>
+        <Tabs.Panel value="history">
+          <History search={search.trim()} />
+        </Tabs.Panel>
+      </Tabs>
+    </div>
+  );
+}
+
+function Waiting({ search }: { search: string }): ReactNode {
+  const text = useText();
+  const inbox = useInbox("open");
+  const groups = groupsOf(matching(inbox.data, search));
+  return (
+    <Loaded inbox={inbox}>
+      {groups.length === 0 && <Empty search={search} words={text.escalations.empty} hint={text.escalations.emptyHint} />}
+      {groups.map(({ severity, items }) => (
+        <section key={severity}>
+          <h2 className="panel-title">{text.escalations.group(text.escalations.severities[severity], items.length)}</h2>
+          <Cards all={items} />
+        </section>
+      ))}
+    </Loaded>
+  );
+}
+
+function History({ search }: { search: string }): ReactNode {
+  const text = useText();
+  const inbox = useInbox(undefined);
+  const closed = closedOf(matching(inbox.data, search));
+  return (
+    <Loaded inbox={inbox}>
+      {closed.length === 0 && !inbox.hasNextPage && <Empty search={search} words={text.escalations.emptyHistory} />}
+      <Cards all={closed} />
+    </Loaded>
+  );
+}
+
+function Loaded({ inbox, children }: { inbox: UseInfiniteQueryResult<readonly Escalation[]>; children: ReactNode }): ReactNode {
+  const text = useText();
+  return (
+    <div className="inbox-loaded">
       {inbox.error !== null && (
         <div className="problem" role="alert">
           <p>{inbox.error.message}</p>
@@ -56,37 +96,68 @@ export function EscalationsPage(): ReactNode {
           </div>
         </div>
       )}
-      {inbox.isSuccess && open.length === 0 && (
-        <div className="inbox-empty">
-          <IconChecks size={30} stroke={1.4} aria-hidden />
-          <p>{words === "" ? text.escalations.empty : text.escalations.noMatch(search.trim())}</p>
-          {words === "" && <p className="soft small">{text.escalations.emptyHint}</p>}
-        </div>
+      {inbox.isSuccess && children}
+      {inbox.hasNextPage && (
+        <Button variant="default" loading={inbox.isFetchingNextPage} onClick={() => void inbox.fetchNextPage()}>
+          {text.escalations.more}
+        </Button>
       )}
-      <Section title={text.escalations.open(open.length)} all={open} onAnswer={answer} />
-      <Section title={text.escalations.history} all={closed} onAnswer={answer} />
     </div>
   );
 }
 
-function Section({ title, all, onAnswer }: { title: string; all: readonly Escalation[]; onAnswer: (id: string, value: string) => Promise<void> }): ReactNode {
-  if (all.length === 0) return null;
+function Empty({ search, words, hint }: { search: string; words: string; hint?: string }): ReactNode {
+  const text = useText();
   return (
-    <section>
-      <h2 className="panel-title">{title}</h2>
-      <ul className="inbox-list">
-        {all.map((one) => (
-          <li key={one.id}>
-            <EscalationCard escalation={one} place="inbox" onAnswer={(value) => onAnswer(one.id, value)} />
-          </li>
-        ))}
-      </ul>
-    </section>
+    <div className="inbox-empty">
+      <IconChecks size={30} stroke={1.4} aria-hidden />
+      <p>{search === "" ? words : text.escalations.noMatch(search)}</p>
+      {search === "" && hint !== undefined && <p className="soft small">{hint}</p>}
+    </div>
   );
 }
 
-function wordsOf({ question, context, session, service, answeredBy }: Escalation): string {
-  return [question, JSON.stringify(context), session, service, answeredBy].join(" ").toLowerCase();
+function Cards({ all }: { all: readonly Escalation[] }): ReactNode {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const decide = async (deed: Promise<unknown>): Promise<void> => {
+    const read = (): Promise<void> => queries.invalidateQueries({ queryKey: ["escalations"] });
+    await deed.catch((error: unknown) => {
+      void read(); // why it was refused is said at once
+      throw error;
+    });
+    await read();
+  };
+  return (
+    <ul className="inbox-list">
+      {all.map((one) => (
+        <li key={one.id}>
+          <EscalationCard
+            escalation={one}
+            place="inbox"
+            onAnswer={(answer: EscalationAnswer) => decide(client.answerEscalation(one.id, answer))}
+            onDismiss={() => decide(client.dismissEscalation(one.id))}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function useInbox(status: EscalationStatus | undefined): UseInfiniteQueryResult<readonly Escalation[]> {
+  const { client } = useParts();
+  return useInfiniteQuery({
+    queryKey: ["escalations", "inbox", status],
+    queryFn: ({ signal, pageParam }) => client.escalations({ status, limit: PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+  });
+}
+
+function matching(all: readonly Escalation[] = [], search: string): readonly Escalation[] {
+  const words = search.toLowerCase();
+  return all.filter(({ title, description, context, source, resolvedBy, resolution }) => [title, description, JSON.stringify(context), ...Object.values(source), resolvedBy, resolution?.note].join(" ").toLowerCase().includes(words));
 }
 
 /** Calls `read` after each news about escalations, and once the connection stands, until the signal aborts. */

@@ -1,21 +1,40 @@
-import { isObject, type Escalation } from "dure/client";
+import { ESCALATION_SEVERITIES, isObject, type Escalation, type EscalationSeverity, type JsonObject } from "dure/client";
 
-const RANK = { critical: 0, warning: 1, info: 2 } as const satisfies Record<Escalation["severity"], number>;
-
-/** What waits, the gravest first and of these the longest waiting; then what is closed, newest first. Pure. */
-export function inboxOf(all: readonly Escalation[]): { readonly open: readonly Escalation[]; readonly closed: readonly Escalation[] } {
-  return {
-    open: all.filter(({ status }) => status === "open").toSorted((a, b) => RANK[a.severity] - RANK[b.severity] || a.createdAt - b.createdAt),
-    closed: all.filter(({ status }) => status !== "open").toSorted((a, b) => closedAt(b) - closedAt(a)),
-  };
+/** What waits, the gravest first and of these the longest waiting. Groups that are empty are left out. Pure. */
+export function groupsOf(all: readonly Escalation[]): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
+  const open = all.filter(({ status }) => status === "open").toSorted((a, b) => a.createdAt - b.createdAt);
+  return ESCALATION_SEVERITIES.toReversed()
+    .map((severity) => ({ severity, items: open.filter((one) => one.severity === severity) }))
+    .filter(({ items }) => items.length > 0);
 }
 
-/** What it is about, in the words of whoever raised it: a call's arguments stand for themselves, keys of ledgers stay out. Pure. */
-export function aboutOf({ context }: Escalation): Escalation["context"] {
-  const { input, key: _key, ...rest } = context;
-  return isObject(input) ? { ...rest, ...input } : context;
+/** What is closed, newest first. Pure. */
+export function closedOf(all: readonly Escalation[]): readonly Escalation[] {
+  return all.filter(({ status }) => status !== "open").toSorted((a, b) => (b.resolvedAt ?? 0) - (a.resolvedAt ?? 0));
 }
 
-function closedAt({ answeredAt, expiresAt, createdAt }: Escalation): number {
-  return answeredAt ?? expiresAt ?? createdAt;
+/**
+ * What it is about, in the words of whoever raised it: a call's arguments stand for themselves; keys of ledgers, and ids that the
+ * links lead to, stay out. Pure.
+ */
+export function aboutOf({ context, source }: Pick<Escalation, "context" | "source">): JsonObject {
+  const linked = new Set<unknown>(Object.values(source));
+  const { input, key: _key, ...rest } = context as JsonObject;
+  const about = Object.fromEntries(Object.entries(rest).filter(([, value]) => !linked.has(value)));
+  if (input === undefined) return about;
+  return isObject(input) ? { ...about, ...input } : { ...about, input };
+}
+
+export type SourceLink = { readonly kind: "run" | "job" | "room" | "session"; readonly id: string };
+
+/** Where it can be looked at. A session of a job is seen as the job, one of a room as the room. Pure. */
+export function linksOf({ run, job, room, session }: Escalation["source"]): readonly SourceLink[] {
+  const links: SourceLink[] = [];
+  const ofJob = job ?? /^job:([^:]+):/.exec(session ?? "")?.[1];
+  const ofRoom = room ?? /^room:[^:]+:(.+)$/.exec(session ?? "")?.[1];
+  if (run !== undefined) links.push({ kind: "run", id: run });
+  if (ofJob !== undefined) links.push({ kind: "job", id: ofJob });
+  if (ofRoom !== undefined) links.push({ kind: "room", id: ofRoom });
+  if (session !== undefined && links.length === 0) links.push({ kind: "session", id: session });
+  return links;
 }

@@ -1,29 +1,30 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { IconArrowsExchange, IconSearch } from "@tabler/icons-react";
+import { IconArrowsExchange, IconSearch, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { DureError, JOB_STATUSES, type Job, type JobStatus } from "dure/client";
+import { DureError, JOB_STATUSES, type Job } from "dure/client";
 import { useState, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf, whenOf } from "../when.ts";
 import { excerptOf } from "./exchange.ts";
+import { useJobFilters } from "./job-filters.ts";
 import { StatusBadge } from "./status-badge.tsx";
 import { useJobList } from "./use-jobs.ts";
 
 export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const text = useText();
-  const [status, setStatus] = useState<JobStatus | "">("");
-  const [agent, setAgent] = useState("");
-  const [search, setSearch] = useState("");
+  const { filters, set } = useJobFilters();
+  const { status, agent, root } = filters;
+  const [search, setSearch] = useState(filters.q ?? "");
   const agents = useAgents();
-  const jobs = useJobList({ ...(status !== "" && { status }), ...(agent !== "" && { agent }) });
+  const jobs = useJobList({ status, agent, root });
 
   const all = jobs.data?.pages.flatMap(({ items }) => items) ?? [];
   const wanted = lettersOf(search.trim());
   const shown = all.filter((job) => lettersOf(wordsOf(job)).includes(wanted));
   const Title = picked === undefined ? "h1" : "h2"; // a picked job has the page's first heading
-  const isFiltered = status !== "" || agent !== "" || wanted !== "";
+  const isFiltered = status !== undefined || agent !== undefined || root !== undefined || wanted !== "";
   return (
     <section className="jobs-list-side" aria-label={text.jobs.pageTitle}>
       <header>
@@ -31,20 +32,25 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         <p className="soft">{text.jobs.lead}</p>
       </header>
       <div className="jobs-filters" role="search">
-        <TextInput value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.jobs.search} aria-label={text.jobs.search} leftSection={<IconSearch size={15} />} />
+        <TextInput value={search} onChange={({ currentTarget }) => (setSearch(currentTarget.value), set({ q: currentTarget.value }))} placeholder={text.jobs.search} aria-label={text.jobs.search} leftSection={<IconSearch size={15} />} />
         <NativeSelect
           aria-label={text.jobs.status}
-          value={status}
-          onChange={(event) => setStatus(event.currentTarget.value as JobStatus | "")}
+          value={status ?? ""}
+          onChange={(event) => set({ status: event.currentTarget.value })}
           data={[{ value: "", label: text.jobs.allStatuses }, ...JOB_STATUSES.map((one) => ({ value: one, label: text.jobs.statuses[one] }))]}
         />
         <NativeSelect
           aria-label={text.jobs.agent}
-          value={agent}
-          onChange={(event) => setAgent(event.currentTarget.value)}
+          value={agent ?? ""}
+          onChange={(event) => set({ agent: event.currentTarget.value })}
           data={[{ value: "", label: text.jobs.allAgents }, ...(agents.data ?? []).map(({ id, displayName }) => ({ value: id, label: displayName }))]}
         />
       </div>
+      {root !== undefined && (
+        <Button size="compact-sm" variant="light" color="gray" className="jobs-root" rightSection={<IconX size={13} aria-hidden />} onClick={() => set({ root: "" })}>
+          {text.jobs.onlyWork}
+        </Button>
+      )}
       {jobs.error !== null && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
       {jobs.isSuccess && shown.length === 0 && (
         <div className="jobs-empty">
@@ -71,9 +77,10 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
 
 function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
   const { text, language } = useLanguage();
+  const { filters } = useJobFilters();
   return (
     <li>
-      <Link to="/jobs/$id" params={{ id: job.jobId }} className="job-row" data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined}>
+      <Link to="/jobs/$id" params={{ id: job.jobId }} search={filters} className="job-row" data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined}>
         <span className="job-row-head">
           <strong>
             {job.requesterName} → {job.targetName}

@@ -1,5 +1,5 @@
 import { Button, Loader } from "@mantine/core";
-import { IconArrowLeft, IconCornerDownRight, IconCornerLeftUp, IconPlayerStop, IconRefresh, IconRotate } from "@tabler/icons-react";
+import { IconArrowLeft, IconCornerDownRight, IconCornerLeftUp, IconListTree, IconPlayerStop, IconRefresh, IconRotate } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { DureError, type Job, type JobDetail } from "dure/client";
@@ -8,6 +8,7 @@ import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { excerptOf, isOver, spentOf } from "./exchange.ts";
+import { useJobFilters } from "./job-filters.ts";
 import { Problem } from "./job-list.tsx";
 import { SpeakInto } from "./speak-into.tsx";
 import { StatusBadge } from "./status-badge.tsx";
@@ -45,6 +46,7 @@ export function JobView({ id }: { id: string }): ReactNode {
 
 function OneJob({ job }: { job: JobDetail }): ReactNode {
   const text = useText();
+  const { filters } = useJobFilters();
   const title = `${job.requesterName} → ${job.targetName}`;
   useEffect(() => {
     document.title = `${title} · ${excerptOf(job.topic ?? job.message).slice(0, 40)} · dure`;
@@ -52,7 +54,7 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
   return (
     <article className="job" aria-label={title}>
       <header className="job-head">
-        <Link to="/jobs" className="job-back" aria-label={text.jobs.toList}>
+        <Link to="/jobs" search={filters} className="job-back" aria-label={text.jobs.toList}>
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
         <div className="job-title">
@@ -124,6 +126,7 @@ function Facts({ job }: { job: JobDetail }): ReactNode {
 /** Where it came from and what came of it: jobs that asked for it, and those that it asked for. */
 function Relatives({ job }: { job: JobDetail }): ReactNode {
   const text = useText();
+  const { filters } = useJobFilters();
   const relatives = useRelatives(job);
   const { parent, children = [] } = relatives.data ?? {};
   if (parent === undefined && children.length === 0 && job.retryOf === null) return null;
@@ -139,7 +142,7 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
         {job.retryOf !== null && (
           <li>
             <IconRotate size={15} aria-hidden />
-            <Link to="/jobs/$id" params={{ id: job.retryOf }}>
+            <Link to="/jobs/$id" params={{ id: job.retryOf }} search={filters}>
               {text.jobs.retryOf}
             </Link>
           </li>
@@ -150,6 +153,14 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
             <RelativeLink job={child} words={text.jobs.child} />
           </li>
         ))}
+        {(parent !== undefined || children.length > 0) && (
+          <li>
+            <IconListTree size={15} aria-hidden />
+            <Link to="/jobs/$id" params={{ id: job.jobId }} search={{ root: job.rootId }}>
+              {text.jobs.wholeWork}
+            </Link>
+          </li>
+        )}
       </ul>
     </nav>
   );
@@ -157,10 +168,11 @@ function Relatives({ job }: { job: JobDetail }): ReactNode {
 
 function RelativeLink({ job, words }: { job: Job; words: string }): ReactNode {
   const { language } = useLanguage();
+  const { filters } = useJobFilters();
   return (
     <span className="job-relative">
       <span className="soft small">{words}</span>
-      <Link to="/jobs/$id" params={{ id: job.jobId }}>
+      <Link to="/jobs/$id" params={{ id: job.jobId }} search={filters}>
         {job.requesterName} → {job.targetName}: {excerptOf(job.message)}
       </Link>
       <StatusBadge job={job} />
@@ -176,11 +188,12 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
   const { client } = useParts();
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const { filters } = useJobFilters();
   const settle = (): Promise<unknown> => Promise.all([JOB_KEYS.one(job.jobId), JOB_KEYS.lists].map((queryKey) => queries.invalidateQueries({ queryKey })));
   const cancel = useMutation({ mutationFn: () => client.jobs.cancel(job.jobId), onSettled: settle });
   const retry = useMutation({
     mutationFn: () => client.jobs.retry(job.jobId),
-    onSuccess: ({ jobId }) => navigate({ to: "/jobs/$id", params: { id: jobId } }),
+    onSuccess: ({ jobId }) => navigate({ to: "/jobs/$id", params: { id: jobId }, search: filters }),
     onSettled: settle,
   });
   const error = cancel.error ?? retry.error;

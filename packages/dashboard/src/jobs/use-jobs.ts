@@ -15,11 +15,11 @@ const PAGE = 50;
 const LIST_EVERY_MS = 15_000;
 /** News of this long are answered with one look at the list, milliseconds. */
 const GATHER_MS = 250;
-/** Jobs that are looked through for the children of one; the API has no filter for them. */
+/** Jobs that one is shown to have asked for. */
 const RELATIVES_MOST = 200;
 
 /** Newest first, page by page. */
-export function useJobList(filter: Pick<JobsFilter, "status" | "agent">) {
+export function useJobList(filter: Pick<JobsFilter, "status" | "agent" | "root">) {
   const { client } = useParts();
   return useInfiniteQuery({
     queryKey: [...JOB_KEYS.lists, filter],
@@ -87,17 +87,15 @@ export interface Relatives {
   readonly children: readonly Job[];
 }
 
-/** The job that asked for this one, and those that it asked for: one of its two agents asks, after it began. */
+/** The job that asked for this one, and those that it asked for. */
 export function useRelatives(job: JobDetail) {
   const { client } = useParts();
   return useQuery({
     queryKey: JOB_KEYS.relatives(job.jobId),
     queryFn: async ({ signal }): Promise<Relatives> => {
-      const since = `${Math.ceil((systemClock.now() - job.createdAt) / 1_000) + 60}s`;
-      const ask = (agent: string) => client.jobs.list({ agent, since, limit: RELATIVES_MOST }, { signal });
-      const [parent, ...pages] = await Promise.all([job.parentJobId === null ? undefined : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined), ask(job.target), ask(job.requester)]);
-      const found = new Map(pages.flatMap(({ items }) => items.map((one) => [one.jobId, one] as const)));
-      return { parent, children: [...found.values()].filter(({ parentJobId }) => parentJobId === job.jobId).toSorted((a, b) => a.createdAt - b.createdAt) };
+      const asking = job.parentJobId === null ? undefined : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined);
+      const [parent, asked] = await Promise.all([asking, client.jobs.list({ parent: job.jobId, limit: RELATIVES_MOST }, { signal })]);
+      return { parent, children: asked.items.toReversed() };
     },
   });
 }

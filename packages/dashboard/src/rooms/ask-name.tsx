@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { DureError } from "dure/client";
+import { codeOf, DureError } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
@@ -34,7 +34,7 @@ export function AskName(): ReactNode {
             setName(event.currentTarget.value);
             if (enter.isError) enter.reset();
           }}
-          error={error === null ? undefined : [error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}
+          error={error === null ? undefined : codeOf(error) === "PERSON_INVALID" ? text.rooms.ask.invalid : [error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}
           autoComplete="nickname"
           autoFocus
           size="md"

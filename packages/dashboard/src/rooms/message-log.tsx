@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { systemClock, type Room, type RoomAgent } from "dure/client";
+import { systemClock, type Room, type RoomAgent, type RoomMessage } from "dure/client";
 import { Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode, type RefObject } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -23,8 +23,9 @@ export function MessageLog(props: {
   postings: readonly Posting[];
   agents: readonly RoomAgent[];
   nameOf: (agent: string) => string;
+  onReply: ((message: RoomMessage) => void) | undefined;
 }): ReactNode {
-  const { who, place, channel, timeline, postings, agents, nameOf } = props;
+  const { who, place, channel, timeline, postings, agents, nameOf, onReply } = props;
   const { text, language } = useLanguage();
   const { roomData } = useParts();
   const { messages, hasOlder } = timeline;
@@ -81,6 +82,7 @@ export function MessageLog(props: {
                 working={timeline.working[message.id]}
                 replied={messages[index - 1]?.id === message.replyTo ? undefined : byId.get(message.replyTo ?? "")}
                 onJump={jump}
+                onReply={onReply}
               />
             </Fragment>
           );

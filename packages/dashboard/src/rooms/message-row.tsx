@@ -1,10 +1,11 @@
-import { Button } from "@mantine/core";
+import { ActionIcon, Button } from "@mantine/core";
 import { IconAlertTriangle, IconClock, IconCornerUpLeft, IconHelpCircle, IconInfoCircle } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { DureError, type RoomAgent, type RoomMessage } from "dure/client";
 import { memo, useMemo, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
+import { decisionOf } from "../escalations/words.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
@@ -23,10 +24,12 @@ interface MessageRowProps {
   /** The message that it answers, unless that stands right above. */
   readonly replied: RoomMessage | undefined;
   readonly onJump: (message: string) => void;
+  /** Undefined where nobody can write from here. */
+  readonly onReply: ((message: RoomMessage) => void) | undefined;
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageRowProps): ReactNode {
-  const { message, under, lit, agents, nameOf, replied, onJump } = props;
+  const { message, under, lit, agents, nameOf, replied, onJump, onReply } = props;
   const { text, language } = useLanguage();
   if (message.mark === "notice") return <NoticeRow {...props} />;
   const time = (
@@ -58,6 +61,11 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
         <DeliveryNote message={message} />
         <RoleLine message={message} working={props.working} nameOf={nameOf} onJump={onJump} />
       </div>
+      {onReply !== undefined && (
+        <ActionIcon className="room-message-reply" variant="default" size="sm" aria-label={text.rooms.reply(message.authorName)} title={text.rooms.reply(message.authorName)} onClick={() => onReply(message)}>
+          <IconCornerUpLeft size={14} aria-hidden />
+        </ActionIcon>
+      )}
     </li>
   );
 });
@@ -143,7 +151,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
   const buttons = (message.buttons ?? []).map(({ value, label }) => ({ escalation: value.slice(0, value.indexOf(":")), value: value.slice(value.indexOf(":") + 1), label }));
   const escalations = useEscalations(isAdmin && buttons.length > 0);
   const answer = useMutation({
-    mutationFn: ({ escalation, value }: { escalation: string; value: string }) => client.answerEscalation(escalation, value),
+    mutationFn: ({ escalation, value }: { escalation: string; value: string }) => client.answerEscalation(escalation, { value }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["escalations"] }),
   });
   if (buttons.length === 0) return null;
@@ -151,8 +159,8 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
 
   const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
   if (asked !== undefined && asked.status !== "open") {
-    const label = asked.options.find(({ value }) => value === asked.answer)?.label ?? asked.answer ?? "";
-    return <p className="soft small">{asked.status === "expired" ? text.escalations.statuses.expired : text.rooms.buttonsAnswered(label, asked.answeredBy ?? "")}</p>;
+    const decision = decisionOf(asked, text);
+    return <p className="soft small">{asked.status === "dismissed" ? decision : text.rooms.buttonsAnswered(decision, asked.resolvedBy ?? "")}</p>;
   }
   return (
     <>
@@ -173,7 +181,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
 }
 
 /** A message in one line. */
-function plainOf(message: RoomMessage, agents: readonly RoomAgent[]): string {
+export function plainOf(message: RoomMessage, agents: readonly RoomAgent[]): string {
   return mentionPieces(message.text, message.mentions, agents)
     .map((piece) => (typeof piece === "string" ? piece : piece.label))
     .join("")

@@ -3,14 +3,14 @@ import { useMediaQuery } from "@mantine/hooks";
 import { IconArrowLeft, IconBrandDiscord, IconHash, IconLayoutSidebarRight, IconMessage2, IconMoonStars, IconPlayerPause, IconPlayerPlay, IconX } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Room, Thread } from "dure/client";
+import type { Room, RoomMessage, Thread } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { whenOf } from "../when.ts";
 import { MessageLog } from "./message-log.tsx";
 import { PlacePanel } from "./place-panel.tsx";
-import { RoomComposer } from "./room-composer.tsx";
+import { mayWrite, RoomComposer } from "./room-composer.tsx";
 import { namesOf, type Speaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 import { unseenOf } from "./room-posts.ts";
@@ -29,6 +29,7 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
   const posted = useSyncExternalStore(roomPosts.subscribe, roomPosts.snapshot);
   const postings = unseenOf(posted.filter((one) => one.place === place.id && one.who === who), messages);
   const wide = useMediaQuery("(min-width: 75em)", window.matchMedia("(min-width: 75em)").matches, { getInitialValueInEffect: false });
+  const [replyTo, setReplyTo] = useState<RoomMessage>();
   const [panelOpen, setPanelOpen] = useState(false);
   const [panelHidden, setPanelHidden] = useState(false);
   useEffect(() => {
@@ -58,7 +59,7 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
         </PlaceHead>
         <Banner who={who} place={place} />
         {timeline.data !== undefined ? (
-          <MessageLog who={who} place={place} channel={channel} timeline={timeline.data} postings={postings} agents={agents.data ?? NOTHING} nameOf={nameOf} />
+          <MessageLog who={who} place={place} channel={channel} timeline={timeline.data} postings={postings} agents={agents.data ?? NOTHING} nameOf={nameOf} onReply={mayWrite(place) ? setReplyTo : undefined} />
         ) : timeline.error !== null ? (
           <div className="chat-wait" role="alert">
             <p>{text.rooms.loadFailed}</p>
@@ -80,7 +81,7 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
             </>
           )}
         </p>
-        <RoomComposer who={who} place={place} last={messages.at(-1)?.seq ?? 0} agents={mentionable} />
+        <RoomComposer who={who} place={place} last={messages.at(-1)?.seq ?? 0} agents={mentionable} replyTo={replyTo} onReplied={() => setReplyTo(undefined)} />
       </section>
       {isShown && (
         <aside className="room-panel" aria-label={text.rooms.panel.label}>

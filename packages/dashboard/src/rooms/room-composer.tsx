@@ -1,17 +1,28 @@
 import { ActionIcon } from "@mantine/core";
-import { IconArrowUp } from "@tabler/icons-react";
-import type { Room, RoomAgent } from "dure/client";
-import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { IconArrowUp, IconCornerUpLeft, IconX } from "@tabler/icons-react";
+import type { Room, RoomAgent, RoomMessage } from "dure/client";
+import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
 import { useText } from "../language.tsx";
 import { mentionable, mentionBegun, mentionWritten } from "./mention.ts";
-import { Portrait } from "./message-row.tsx";
+import { plainOf, Portrait } from "./message-row.tsx";
 import type { Speaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 
 /** Where a message is written. `@` offers agents; Enter sends, but never while a syllable is being composed. */
-export function RoomComposer({ who, place, last, agents }: { who: Speaker; place: Room; /** `seq` of the newest message. */ last: number; agents: readonly RoomAgent[] }): ReactNode {
+export function RoomComposer(props: {
+  who: Speaker;
+  place: Room;
+  /** `seq` of the newest message. */
+  last: number;
+  agents: readonly RoomAgent[];
+  /** The message that is answered. */
+  replyTo: RoomMessage | undefined;
+  /** It was answered, or shall not be any more. */
+  onReplied: () => void;
+}): ReactNode {
+  const { who, place, last, agents, replyTo, onReplied } = props;
   const text = useText();
   const { roomPosts } = useParts();
   const [message, setMessage] = useState(() => roomPosts.draft(place.id));
@@ -35,6 +46,10 @@ export function RoomComposer({ who, place, last, agents }: { who: Speaker; place
     caretToSet.current = undefined;
   });
 
+  useEffect(() => {
+    if (replyTo !== undefined) field.current?.focus();
+  }, [replyTo]);
+
   const write = (next: string, at: number): void => {
     setMessage(next);
     setCaret(at);
@@ -50,8 +65,9 @@ export function RoomComposer({ who, place, last, agents }: { who: Speaker; place
   };
   const submit = (): void => {
     if (message.trim() === "") return;
-    roomPosts.send(who, place.id, message.trim(), last);
+    roomPosts.send(who, place.id, message.trim(), last, replyTo?.id);
     write("", 0);
+    onReplied();
     field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -71,12 +87,16 @@ export function RoomComposer({ who, place, last, agents }: { who: Speaker; place
         return event.preventDefault();
       }
     }
+    if (event.key === "Escape" && replyTo !== undefined) {
+      onReplied();
+      return event.preventDefault();
+    }
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
     submit();
   };
 
-  if (place.adapter !== "web" || place.state === "closed") {
+  if (!mayWrite(place)) {
     return <p className="room-no-composer">{place.state === "closed" ? text.rooms.composer.closed : text.rooms.composer.elsewhere(place.adapter)}</p>;
   }
   return (
@@ -103,6 +123,16 @@ export function RoomComposer({ who, place, last, agents }: { who: Speaker; place
             </div>
           ))}
         </div>
+      )}
+      {replyTo !== undefined && (
+        <p className="room-replying" role="status">
+          <IconCornerUpLeft size={14} aria-hidden />
+          <span>{text.rooms.replying(replyTo.authorName)}</span>
+          <span className="room-reply-words">{plainOf(replyTo, agents)}</span>
+          <ActionIcon variant="subtle" color="gray" size="sm" aria-label={text.rooms.noReply} onClick={() => (onReplied(), field.current?.focus())}>
+            <IconX size={14} aria-hidden />
+          </ActionIcon>
+        </p>
       )}
       <div className="composer-box">
         <textarea
@@ -134,4 +164,9 @@ export function RoomComposer({ who, place, last, agents }: { who: Speaker; place
       </p>
     </div>
   );
+}
+
+/** On other platforms people write there themselves. */
+export function mayWrite(place: Room): boolean {
+  return place.adapter === "web" && place.state !== "closed";
 }

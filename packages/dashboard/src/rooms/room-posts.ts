@@ -8,6 +8,8 @@ export interface Posting {
   readonly who: Speaker;
   readonly place: string;
   readonly text: string;
+  /** The message that it answers. */
+  readonly replyTo?: string | undefined;
   /** `seq` of the newest message of the place when it was written: it stands behind that one. */
   readonly after: number;
   readonly status: "sending" | "failed";
@@ -52,8 +54,8 @@ export class RoomPosts {
     return () => this.#listeners.delete(listener);
   };
 
-  send(who: Speaker, place: string, text: string, after: number): void {
-    const posting: Posting = { clientId: ulid(), who, place, text, after, status: "sending" };
+  send(who: Speaker, place: string, text: string, after: number, replyTo?: string): void {
+    const posting: Posting = { clientId: ulid(), who, place, text, replyTo, after, status: "sending" };
     this.#change([...this.#all, posting]);
     this.#enqueue(posting);
   }
@@ -87,9 +89,9 @@ export class RoomPosts {
     void line.then(() => this.#lines.get(place) === line && this.#lines.delete(place));
   }
 
-  async #post({ clientId, who, place, text }: Posting): Promise<void> {
+  async #post({ clientId, who, place, text, replyTo }: Posting): Promise<void> {
     try {
-      await this.#client.rooms(who).post(place, { text, clientId });
+      await this.#client.rooms(who).post(place, { text, clientId, replyTo });
     } catch (error) {
       const problem = error instanceof DureError ? error : new DureError(codeOf(error) ?? "UNREACHABLE", messageOf(error));
       return this.#put(clientId, { status: "failed", problem });

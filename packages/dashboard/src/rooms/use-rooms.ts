@@ -54,7 +54,7 @@ export function useAgents(enabled = true): UseQueryResult<readonly RoomAgent[]> 
 /** The questions that buttons of messages answer. */
 export function useEscalations(enabled: boolean): UseQueryResult<readonly Escalation[]> {
   const { client } = useParts();
-  return useQuery({ queryKey: ["escalations", "rooms"], queryFn: ({ signal }) => client.escalations({ limit: 200 }, { signal }), enabled });
+  return useQuery({ queryKey: ["escalations", "rooms"], queryFn: async ({ signal }) => (await client.escalations({ limit: 200 }, { signal })).items, enabled });
 }
 
 export function useIsAdmin(): boolean {

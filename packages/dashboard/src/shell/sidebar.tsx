@@ -1,5 +1,5 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
-import { IconActivity, IconArrowsExchange, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSun, IconUsers } from "@tabler/icons-react";
+import { IconActivity, IconArrowsExchange, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSitemap, IconSun, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
@@ -10,10 +10,11 @@ import { useLanguage, useText } from "../language.tsx";
 import { RoomList } from "../rooms/room-list.tsx";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 
-/** Pages that exist, in the order of the menu; plans and costs join when they are there. */
+/** Pages that exist, in the order of the menu; costs join when they are there. */
 const PAGES = [
   { to: "/rooms", words: "rooms", Icon: IconMessages },
   { to: "/jobs", words: "jobs", Icon: IconArrowsExchange },
+  { to: "/plans", words: "plans", Icon: IconSitemap },
   { to: "/agents", words: "agents", Icon: IconUsers },
   { to: "/chat", words: "chat", Icon: IconMessageCircle },
   { to: "/escalations", words: "escalations", Icon: IconInbox },
@@ -64,7 +65,7 @@ function Waiting(): ReactNode {
   const text = useText();
   const { client } = useParts();
   const open = useQuery({ queryKey: ["escalations", "open"], queryFn: ({ signal }) => client.escalations({ status: "open", limit: 100 }, { signal }), refetchInterval: WAITING_EVERY_MS });
-  const count = open.data?.length ?? 0;
+  const count = open.data?.items.length ?? 0;
   if (count === 0) return null;
   return (
     <span className="side-count">

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import type { AddressInfo } from "node:net";
+import { DoublePlans } from "./plans.ts";
 import { freshState, scriptFor, type Request, type State, type Step } from "./script.ts";
 
 /**
@@ -73,6 +74,8 @@ export class DoubleServer {
   readonly journal: { method: string; path: string; key?: string; lastEventId?: string; body?: unknown }[] = [];
   /** The query of every reader of the event log. */
   readonly filters: Record<string, string>[] = [];
+  /** Plans and runs; empty unless a test puts some there. */
+  readonly plans = new DoublePlans((event) => this.emit(event));
   #ids = 0;
 
   constructor(options: DoubleOptions = {}) {
@@ -125,10 +128,12 @@ export class DoubleServer {
     this.#accept({ session_id: sessionId, message: text }, "system");
   }
 
-  emit(event: { readonly type: string; readonly [name: string]: unknown }): void {
+  /** Gives the event's id. */
+  emit(event: { readonly type: string; readonly [name: string]: unknown }): string {
     const full: LoggedEvent = { id: `1.${100 + this.#events.length}.${this.#events.length + 1}`, at: Date.now(), ...event };
     this.#events.push(full);
     for (const reader of this.#eventReaders) reader(full);
+    return full.id;
   }
 
   /** Tells every reader of the log that its place is gone. */
@@ -155,9 +160,10 @@ export class DoubleServer {
     if (!this.#allowed(request)) return problem(response, 401, "TOKEN_MISSING", "A token is needed.", "Log in with a token of `dure token`.");
 
     if (path === "/v1/logout") return void response.writeHead(204, { "set-cookie": "dure=; Path=/; Max-Age=0" }).end();
-    if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", scopes: ["admin"], dev_mode: this.#options.devMode ?? true, locale: "ko" });
+    if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", scopes: ["admin"], person: this.#options.token ? "민준" : null, dev_mode: this.#options.devMode ?? true, locale: "ko" });
     if (path === "/v1/services") return json(response, 200, { items: SERVICES });
-    if (path === "/v1/escalations") return json(response, 200, { items: [] });
+    if (this.plans.answer(request, url, body, response)) return;
+    if (path === "/v1/escalations") return json(response, 200, { items: [], next_cursor: null });
     if (path === "/v1/events") return this.#streamEvents(url, last, response);
     if (path === "/v1/agent/chat/stream" && method === "POST") return this.#chat(body as Request, typeof key === "string" ? key : undefined, response);
     if (path === "/v1/agent/sessions") return json(response, 200, this.#list(url));

@@ -16,7 +16,7 @@ import { silentLogger } from "../kernel/logger.ts";
 import { loadTeam, type LoadedTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
 import { modelOf, originText, pricesOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
-import { checkAccounts } from "../team/rooms.ts";
+import { checkAccounts, checkWaiting, type AccountFinding } from "../team/rooms.ts";
 import { openDatabase } from "./database.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
@@ -51,7 +51,7 @@ export async function doctor(options: { folder: string; environment: Environment
     for (const check of await checkServerAddress(team, options.environment)) show(check);
     for (const check of await checkRooms(team, options.environment)) show(check);
   }
-  show(await checkDatabase(options.folder, options.environment));
+  for (const check of await checkDatabase(options.folder, options.environment, team)) show(check);
   show(await checkGit());
   show(await checkDisk(options.folder, options.environment));
 
@@ -118,10 +118,14 @@ async function checkRooms(team: LoadedTeam, environment: Environment): Promise<C
     const findings = await withTimeout(systemClock, PLATFORM_WAIT, late, (signal) => checkAccounts(team, environment, { clock: systemClock, logger: silentLogger, signal }));
     const agents = Object.keys(team.config.agents ?? {});
     const mapping: Check[] = agents.length === 0 ? [] : [{ name: "agents", status: "ok", detail: agents.join(", ") }];
-    return [...mapping, ...findings.map(({ adapter, agent, ok, what, hint }): Check => ({ name: `${adapter} ${agent}`, status: ok ? "ok" : "fail", detail: what, ...(hint !== undefined && { hint }) }))];
+    return [...mapping, ...findings.map(findingOf)];
   } catch (error) {
     return [failed("rooms", error)];
   }
+}
+
+function findingOf({ adapter, agent, ok, what, hint }: AccountFinding): Check {
+  return { name: `${adapter} ${agent}`, status: ok ? "ok" : "fail", detail: what, ...(hint !== undefined && { hint }) };
 }
 
 /** Services of this process; a remote one has its models elsewhere. */
@@ -165,14 +169,16 @@ async function isDure(host: string, port: number): Promise<boolean> {
   }
 }
 
-async function checkDatabase(folder: string, environment: Environment): Promise<Check> {
+async function checkDatabase(folder: string, environment: Environment, team: LoadedTeam | undefined): Promise<Check[]> {
   try {
     await using opened = await openDatabase({ folder, environment });
     await checkServer(opened.database);
     const [row] = await opened.database.query<{ version: string }>({ text: "select current_setting('server_version') as version" });
-    return { name: "database", status: "ok", detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections` };
+    const reached: Check = { name: "database", status: "ok", detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections` };
+    const waiting = team ? await checkWaiting(team, environment, opened.database) : [];
+    return [reached, ...waiting.map(findingOf)];
   } catch (error) {
-    return failed("database", error);
+    return [failed("database", error)];
   }
 }
 

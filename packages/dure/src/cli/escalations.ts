@@ -1,4 +1,6 @@
-import type { DureClient, Escalation } from "../client/index.ts";
+import type { DureClient, Escalation, EscalationAnswer, EscalationsFilter, PlatformEvent } from "../client/index.ts";
+import { SOURCE_KINDS } from "../kernel/escalation.ts";
+import { isAbort } from "../kernel/errors.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 interface Command {
@@ -6,23 +8,106 @@ interface Command {
   readonly output: Output;
 }
 
-/** What waits for a person, the most severe first; with `status` also what was answered. */
-export async function listEscalations(status: Escalation["status"], { client, output }: Command): Promise<ExitCode> {
-  const items = [...(await client.escalations({ status, limit: 200 }))].sort((a, b) => RANK[a.severity] - RANK[b.severity]);
-  for (const item of items) {
-    const answers = item.status === "open" ? item.options.map(({ value, label }) => `${value} (${label})`).join(", ") : `${item.answer ?? item.status}${item.answeredBy ? ` by ${item.answeredBy}` : ""}`;
-    output.line(`${item.id}  ${item.severity}  ${new Date(item.createdAt).toISOString().slice(0, 19)}\n  ${item.question}\n  ${item.status === "open" ? "answers" : "answered"}: ${answers}`);
-  }
-  if (items.length === 0) output.line(status === "open" ? "nothing waits for a person" : `there is none that is ${status}`);
-  output.result({ items });
+const RANK = { critical: 0, high: 1, medium: 2, low: 3 } as const satisfies Record<Escalation["severity"], number>;
+
+/** Escalations that one list shows at most. */
+const SHOWN = 200;
+
+/** What waits for a decision, the most severe first. */
+export async function listEscalations(filter: EscalationsFilter, { client, output }: Command): Promise<ExitCode> {
+  const page = await client.escalations({ ...filter, limit: SHOWN });
+  const items = page.items.toSorted((a, b) => RANK[a.severity] - RANK[b.severity]);
+  for (const item of items) showLine(item, output);
+  if (items.length === 0) output.line(filter.status === "open" ? "nothing waits for a decision" : `there is none that is ${filter.status}`);
+  if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
+  output.result({ items, nextCursor: page.nextCursor });
   return EXIT.ok;
 }
 
-const RANK = { critical: 0, warning: 1, info: 2 } as const satisfies Record<Escalation["severity"], number>;
-
-export async function answerEscalation(id: string, value: string, { client, output }: Command): Promise<ExitCode> {
-  const turnId = await client.answerEscalation(id, value);
-  output.line(`${id}: ${value}${turnId === null ? "" : `; turn ${turnId} goes on`}`);
-  output.result({ id, value, turn_id: turnId });
+export async function showEscalation(id: string, { client, output }: Command): Promise<ExitCode> {
+  const escalation = await client.escalation(id);
+  const { type, severity, status, title, description, context, source, step, suggestedActions, expiresAt } = escalation;
+  output.line(`${title}\n${severity} ${type}, ${status}, raised ${timeOf(escalation.createdAt)}`);
+  if (description !== "") output.line(`\n${description}\n`);
+  output.table([
+    ...SOURCE_KINDS.flatMap((kind) => (source[kind] === undefined ? [] : [[kind, source[kind]]])),
+    ...Object.entries(context).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+    ...(status === "open" ? [["with", WITH[step]]] : []),
+    ...(status === "open" && expiresAt !== null ? [["until", timeOf(expiresAt)]] : []),
+  ]);
+  if (status !== "open") output.line(endOf(escalation));
+  else for (const { value, label, asks } of suggestedActions) output.line(`  dure escalations answer ${id} ${value}${asks ? " --note '…'" : ""}   ${label}`);
+  output.result(escalation);
   return EXIT.ok;
+}
+
+const WITH = { worker: "nobody has been told yet", operator: "the operator agent", person: "people" } as const satisfies Record<Escalation["step"], string>;
+
+export async function answerEscalation(id: string, answer: EscalationAnswer, { client, output }: Command): Promise<ExitCode> {
+  const answered = await client.answerEscalation(id, answer);
+  output.line(`${id}: ${answer.value}${answered.turnId === null ? "" : `; turn ${answered.turnId} goes on`}`);
+  output.result(answered);
+  return EXIT.ok;
+}
+
+export async function dismissEscalation(id: string, note: string | undefined, { client, output }: Command): Promise<ExitCode> {
+  const escalation = await client.dismissEscalation(id, { note });
+  output.line(`${id}: dismissed`);
+  output.result(escalation);
+  return EXIT.ok;
+}
+
+/** What waits, then what is raised and how it ends, until it is interrupted. With `--json` one event per line. */
+export async function watchEscalations({ client, output }: Command): Promise<ExitCode> {
+  const over = new AbortController();
+  const interrupted = (): void => over.abort();
+  process.once("SIGINT", interrupted);
+  process.once("SIGTERM", interrupted);
+  let isFirst = true;
+  const showOpen = async (): Promise<void> => {
+    const { items } = await client.escalations({ status: "open", limit: SHOWN }, { signal: over.signal });
+    for (const item of items.toReversed()) showLine(item, output);
+    output.note(items.length === 0 ? "Nothing waits for a decision; watching." : "Watching.");
+  };
+  try {
+    // Connected first, so that nothing falls between the list and the events.
+    const onConnection = (state: string): void => {
+      if (state !== "connected" || !isFirst) return;
+      isFirst = false;
+      showOpen().catch((error: unknown) => over.abort(error));
+    };
+    for await (const event of client.events({ types: ["escalation.*"] }, { signal: over.signal, onConnection })) {
+      output.line(newsOf(event));
+      output.result(event);
+    }
+  } catch (error) {
+    const reason: unknown = over.signal.aborted ? over.signal.reason : error;
+    if (!isAbort(reason)) throw reason;
+  } finally {
+    process.off("SIGINT", interrupted);
+    process.off("SIGTERM", interrupted);
+  }
+  return EXIT.ok;
+}
+
+function showLine(item: Escalation, output: Output): void {
+  const answers = item.status === "open" ? `answers: ${item.suggestedActions.map(({ value, label }) => `${value} (${label})`).join(", ")}` : endOf(item);
+  output.line(`${item.id}  ${item.severity}  ${item.type}  ${timeOf(item.createdAt)}\n  ${item.title}\n  ${answers}`);
+}
+
+/** `resolved: approve by mina: "only this once"`. Pure. */
+function endOf({ status, resolution, resolvedBy }: Escalation): string {
+  if (!resolution) return status;
+  return `${status}: ${resolution.value}${resolvedBy === null ? "" : ` by ${resolvedBy}`}${resolution.note === undefined ? "" : `: "${resolution.note}"`}`;
+}
+
+/** One line for one event. Pure. */
+function newsOf({ at, type, data }: PlatformEvent): string {
+  const { id, severity, title, value, by, step } = data as { id?: string; severity?: string; title?: string; value?: string; by?: string; step?: string };
+  const what = { "escalation.routed": `is with the ${step}`, "escalation.resolved": `${value} by ${by}`, "escalation.dismissed": `dismissed (${value}) by ${by}` }[type] ?? `${severity}: ${title}`;
+  return `${timeOf(at)}  ${type}  ${id}  ${what}`;
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 19);
 }

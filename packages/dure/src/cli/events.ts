@@ -11,6 +11,7 @@ export interface EventsCommand {
   readonly since: string | undefined;
   readonly types: readonly string[] | undefined;
   readonly session: string | undefined;
+  readonly job: string | undefined;
   readonly role: EventRole | undefined;
 }
 
@@ -20,7 +21,7 @@ const BEGINNING = "1.0.0";
 const QUIET = 1_000;
 
 /** Prints the event log, one line per event (one JSON value with `--json`): what is stored, then with `follow` what comes. */
-export async function showEvents({ client, output, follow, since, types, session, role }: EventsCommand): Promise<ExitCode> {
+export async function showEvents({ client, output, follow, since, types, session, job, role }: EventsCommand): Promise<ExitCode> {
   const over = new AbortController();
   const interrupted = (): void => over.abort();
   process.once("SIGINT", interrupted);
@@ -33,7 +34,7 @@ export async function showEvents({ client, output, follow, since, types, session
   // A timer of the clock does not keep the process alive; the open stream does.
   try {
     const lastEventId = since ?? (follow ? undefined : BEGINNING);
-    const events = client.events({ types, session, role }, { lastEventId, signal: over.signal, onReset });
+    const events = client.events({ types, session, job, role }, { lastEventId, signal: over.signal, onReset });
     for await (const event of events) {
       cancelQuiet();
       output.line(eventLine(event));

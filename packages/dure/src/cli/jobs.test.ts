@@ -125,12 +125,15 @@ test("a question that an exchange waits for is listed and answered, and the exch
   const list = await dure("escalations", "list");
   const id = /^(escalation_\S+)/.exec(list.stdout)![1]!;
 
-  const answered = await dure("escalations", "answer", id, "approve");
+  const shown = await dure("escalations", "show", id);
+  const answered = await dure("escalations", "answer", id, "approve", "--note", "only this once");
   const watched = await dure("jobs", "watch", stdout.trim());
 
   expect(list.stdout).toMatch(/Deploy to production\?\n {2}answers: approve/);
+  expect(shown.stdout).toContain(`dure escalations answer ${id} approve`);
+  expect((await dure("escalations", "show", id)).stdout).toMatch(/resolved: approve by .+: "only this once"/);
   expect([answered.exitCode, watched.exitCode]).toEqual([0, 0]);
   expect(watched.stdout).toContain("1 careful: It is deployed, as you wished.");
-  expect(await dure("escalations", "list")).toMatchObject({ exitCode: 0, stdout: "nothing waits for a person\n" });
+  expect(await dure("escalations", "list")).toMatchObject({ exitCode: 0, stdout: "nothing waits for a decision\n" });
   expect(await dure("escalations", "answer", id, "approve")).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ESCALATION_CLOSED") as string });
 }, 30_000);

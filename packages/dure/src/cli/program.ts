@@ -1,6 +1,8 @@
 import path from "node:path";
 import { Argument, Command, CommanderError, Option } from "commander";
-import type { DureClient, Escalation, JobStatus } from "../client/index.ts";
+import { ESCALATION_SEVERITIES, ESCALATION_STATUSES, ESCALATION_TYPES } from "../kernel/escalation.ts";
+import type { DureClient, EscalationsFilter, JobStatus, PlanRunStatus } from "../client/index.ts";
+import { systemClock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
@@ -112,6 +114,14 @@ function createProgram({ output, finish }: ProgramParts): Command {
     output.result({ folder, name: names.name, title: names.title });
     return EXIT.ok;
   });
+  run(inFolder(add(create, "plan", "make a new plan in plans/", ["dure new plan login"])).argument("<name>", "Latin letters, digits, _ and -"), async (name: string, { dir }: Common) => {
+    const { newPlan } = await import("./scaffold.ts");
+    const made = await newPlan(name, { folder: dir });
+    output.line(`${made.name} stands in ${path.relative(process.cwd(), made.file)}`);
+    output.line(`Next: say there what is to be done and who works, then: dure plan check ${made.name}`);
+    output.result(made);
+    return EXIT.ok;
+  });
   run(add(program, "check", "find problems of a service, or of a team with all its services, without calling a model", ["dure check services/faq", "dure check --json"]).argument("[dir]", "folder of a service or of a team", "."), async (dir: string) => {
     const { check } = await import("./check.ts");
     return check({ folder: dir, output });
@@ -136,16 +146,21 @@ function createProgram({ output, finish }: ProgramParts): Command {
       return message === undefined ? chatLoop(chat) : chatOnce(message, chat);
     },
   );
+  run(onServer(add(program, "reload", "let the running server read configuration, agents, personas and services anew", ["dure reload", "dure reload --json"])), async (options: Common) => {
+    const { reload } = await import("./reload.ts");
+    return reload({ client: await connect(options), output });
+  });
   run(
     onServer(add(program, "events", "print the event log", ["dure events --follow", "dure events --types 'turn.*' --session mina --json"]))
       .option("-f, --follow", "go on with what happens")
       .option("--types <list>", "types, or prefixes ending in .*, with commas between", list)
       .option("--session <id>", "only of this session")
+      .option("--job <id>", "only of this job")
       .addOption(new Option("--role <role>", "only of this role").choices(["conversation", "delegation", "orchestration", "system"]))
       .option("--since <position>", "continue behind this event's id"),
-    async ({ follow, types, session, role, since, ...options }: Common & { follow?: true; types?: string[]; session?: string; role?: EventRole; since?: string }) => {
+    async ({ follow, types, session, job, role, since, ...options }: Common & { follow?: true; types?: string[]; session?: string; job?: string; role?: EventRole; since?: string }) => {
       const { showEvents } = await import("./events.ts");
-      return showEvents({ client: await connect(options), output, follow: follow ?? false, types, session, role, since });
+      return showEvents({ client: await connect(options), output, follow: follow ?? false, types, session, job, role, since });
     },
   );
   const rooms = group("rooms", "see rooms and threads, speak in them, lift what a guard has stopped", ["dure rooms list", "dure rooms resume thread_01K…"]);
@@ -166,15 +181,17 @@ function createProgram({ output, finish }: ProgramParts): Command {
   const jobs = group("jobs", "see exchanges between agents, watch and steer them", ["dure jobs list --status RUNNING", "dure jobs watch job_01K…", 'dure jobs ask ruda eden "When is the build done?"']);
   const withJobs = async (options: Common) => ({ ...(await import("./jobs.ts")), command: { client: await connect(options), output } });
   run(
-    onServer(add(jobs, "list", "jobs, newest first", ["dure jobs list", "dure jobs list --status FAILED --since 1h --json"]))
+    onServer(add(jobs, "list", "jobs, newest first", ["dure jobs list", "dure jobs list --status FAILED --since 1h --json", "dure jobs list --root job_01K…"]))
       .addOption(new Option("--status <status>", "only in this status").choices(["PENDING", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "ABANDONED"]))
       .option("--agent <agent>", "only of this agent, as asking or as asked one")
+      .option("--parent <id>", "only those that this job asked for")
+      .option("--root <id>", "only those of the whole work that began with this job")
       .option("--since <duration>", "only those made within this time, such as 1h")
       .option("--limit <number>", "at most so many, 1 to 200 (default 50)")
       .option("--cursor <cursor>", "go on behind an earlier list"),
-    async ({ status, agent, since, limit, cursor, ...options }: Common & { status?: JobStatus; agent?: string; since?: string; limit?: string; cursor?: string }) => {
+    async ({ status, agent, parent, root, since, limit, cursor, ...options }: Common & { status?: JobStatus; agent?: string; parent?: string; root?: string; since?: string; limit?: string; cursor?: string }) => {
       const { listJobs, wholeNumber, command } = await withJobs(options);
-      return listJobs({ status, agent, since, limit: limit === undefined ? undefined : wholeNumber(limit), cursor }, command);
+      return listJobs({ status, agent, parent, root, since, limit: limit === undefined ? undefined : wholeNumber(limit), cursor }, command);
     },
   );
   run(onServer(add(jobs, "show", "one job: what was said, and how it ended", ["dure jobs show job_01K…"])).argument("<id>"), async (id: string, options: Common) => {
@@ -225,25 +242,167 @@ function createProgram({ output, finish }: ProgramParts): Command {
     },
   );
 
-  const escalations = group("escalations", "see what waits for a person, and answer it", ["dure escalations list", "dure escalations answer escalation_01K… approve"]);
-  const withEscalations = async (options: Common) => ({ ...(await import("./escalations.ts")), command: { client: await connect(options), output } });
+  const plan = group("plan", "check plans, run them, watch and steer their runs, take their results over", ["dure plan check", "dure plan run login --follow", "dure plan merge run_01K…"]);
+  const withPlans = async (options: Common) => ({ ...(await import("./plans.ts")), command: { client: await connect(options), output } });
+  run(onServer(add(plan, "list", "plans in the team's folder plans", ["dure plan list"])), async (options: Common) => {
+    const { listPlans, command } = await withPlans(options);
+    return listPlans(command);
+  });
   run(
-    onServer(add(escalations, "list", "what waits for a person, the most severe first", ["dure escalations list", "dure escalations list --status answered --json"])).addOption(new Option("--status <status>", "only in this status").choices(["open", "answered", "expired"]).default("open")),
-    async ({ status, ...options }: Common & { status: Escalation["status"] }) => {
-      const { listEscalations, command } = await withEscalations(options);
-      return listEscalations(status, command);
+    inFolder(add(plan, "check", "find problems of plans, without a server; exit code 1 when there are some", ["dure plan check", "dure plan check login", "dure plan check plans/login.yaml --json"])).argument("[plan]", "a name or a file (default: all of plans/)"),
+    async (what: string | undefined, { dir }: Common) => {
+      const { checkPlans } = await import("./plan-check.ts");
+      return checkPlans(what, { folder: path.resolve(dir), output });
     },
   );
-  run(onServer(add(escalations, "answer", "answer one question with one of its values", ["dure escalations answer escalation_01K… approve"])).argument("<id>").argument("<value>"), async (id: string, value: string, options: Common) => {
-    const { answerEscalation, command } = await withEscalations(options);
-    return answerEscalation(id, value, command);
+  run(onServer(add(plan, "show", "a plan against its repository: levels, critical path, mode and why, files without an owner", ["dure plan show login"])).argument("<name>"), async (name: string, options: Common) => {
+    const { showPlan, command } = await withPlans(options);
+    return showPlan(name, command);
+  });
+  run(
+    onServer(add(plan, "draft", "let a model propose a plan; prints it, stores nothing", ['dure plan draft "Sessions expire after 30 minutes" > plans/sessions.yaml'])).argument("<goal>").option("--repo <path>", "the repository (default: the team's folder)"),
+    async (goal: string, { repo, ...options }: Common & { repo?: string }) => {
+      const { draftPlan, command } = await withPlans(options);
+      return draftPlan(goal, repo, command);
+    },
+  );
+  run(
+    onServer(add(plan, "run", "begin a run and print its id; with --follow exit code 1 unless it ends in success", ["dure plan run login --dry-run", "dure plan run login --follow", "dure plan run login --only domain api"]))
+      .argument("<name>")
+      .option("--dry-run", "begin nothing; say what would be done")
+      .option("--only <ids...>", "only these ports and what they need")
+      .option("--from <ids...>", "these ports and what needs them")
+      .option("--repo <path>", "the repository (default: as the plan says, else the team's folder)")
+      .option("--key <key>", "the same key and request are the same run")
+      .option("-f, --follow", "watch it to its end"),
+    async (name: string, { dryRun, only, from, repo, key, follow, ...options }: Common & { dryRun?: true; only?: string[]; from?: string[]; repo?: string; key?: string; follow?: true }) => {
+      const { runPlan, command } = await withPlans(options);
+      return runPlan({ plan: name, only, from, repository: repo }, { dryRun: dryRun ?? false, follow: follow ?? false, key }, command);
+    },
+  );
+  run(
+    onServer(add(plan, "runs", "runs, newest first", ["dure plan runs", "dure plan runs --plan login --status running"]))
+      .option("--plan <name>", "only of this plan")
+      .addOption(new Option("--status <status>", "only in this status").choices(["running", "paused", "cancelling", "waiting_host", "success", "partial", "failed", "cancelled"]))
+      .option("--limit <number>", "at most so many, 1 to 200 (default 50)")
+      .option("--cursor <cursor>", "go on behind an earlier list"),
+    async ({ plan: ofPlan, status, limit, cursor, ...options }: Common & { plan?: string; status?: PlanRunStatus; limit?: string; cursor?: string }) => {
+      const { listRuns, command } = await withPlans(options);
+      const { wholeNumber } = await import("./jobs.ts");
+      return listRuns({ plan: ofPlan, status, limit: limit === undefined ? undefined : wholeNumber(limit), cursor }, command);
+    },
+  );
+  run(onServer(add(plan, "status", "how a run stands; exit code 1 when it has ended otherwise than in success", ["dure plan status run_01K…"])).argument("<run>"), async (id: string, options: Common) => {
+    const { showRun, command } = await withPlans(options);
+    return showRun(id, command);
+  });
+  run(onServer(add(plan, "watch", "follow a run to its end; exit code 1 unless that is success", ["dure plan watch run_01K…"])).argument("<run>"), async (id: string, options: Common) => {
+    const { watchRun, command } = await withPlans(options);
+    return watchRun(id, command);
+  });
+  run(onServer(add(plan, "pause", "start no more ports; what works goes on", ["dure plan pause run_01K…"])).argument("<run>"), async (id: string, options: Common) => {
+    const { pauseRun, command } = await withPlans(options);
+    return pauseRun(id, command);
+  });
+  run(onServer(add(plan, "resume", "go on with a paused run", ["dure plan resume run_01K…"])).argument("<run>"), async (id: string, options: Common) => {
+    const { resumeRun, command } = await withPlans(options);
+    return resumeRun(id, command);
+  });
+  run(onServer(add(plan, "cancel", "end a run; its workers are stopped, what they made is kept", ["dure plan cancel run_01K…"])).argument("<run>"), async (id: string, options: Common) => {
+    const { cancelRun, command } = await withPlans(options);
+    return cancelRun(id, command);
+  });
+  run(
+    onServer(add(plan, "retry", "give a failed port another try; what needs it goes on then", ["dure plan retry run_01K… api --hint 'The clock is mocked in the tests.'"]))
+      .argument("<run>")
+      .argument("<port>")
+      .option("--hint <text>", "told to the next try")
+      .option("--tries <number>", "so many tries more (default 1)"),
+    async (id: string, port: string, { hint, tries, ...options }: Common & { hint?: string; tries?: string }) => {
+      const { retryPort, command } = await withPlans(options);
+      const { wholeNumber } = await import("./jobs.ts");
+      return retryPort(id, port, { hint, tries: tries === undefined ? undefined : wholeNumber(tries) }, command);
+    },
+  );
+  run(
+    onServer(add(plan, "say", "tell a member of a port's pair something", ["dure plan say run_01K… api 'Leave the old route alone.'", "dure plan say run_01K… api 'Test 429 too.' --to tester"]))
+      .argument("<run>")
+      .argument("<port>")
+      .argument("<text>")
+      .addOption(new Option("--to <member>", "who hears it").choices(["implementer", "tester"]).default("implementer")),
+    async (id: string, port: string, text: string, { to, ...options }: Common & { to: "implementer" | "tester" }) => {
+      const { sayToPort, command } = await withPlans(options);
+      return sayToPort(id, port, { to, text }, command);
+    },
+  );
+  run(onServer(add(plan, "diff", "what the result of a run changes, or one port so far, as a patch", ["dure plan diff run_01K…", "dure plan diff run_01K… api | less"])).argument("<run>").argument("[port]"), async (id: string, port: string | undefined, options: Common) => {
+    const { showDiff, command } = await withPlans(options);
+    return showDiff(id, port, command);
+  });
+  run(
+    onServer(add(plan, "merge", "take the result of a run over into a branch of your repository", ["dure plan merge run_01K…", "dure plan merge run_01K… --into develop"])).argument("<run>").option("--into <branch>", "the branch (default: the plan's base, else the one you stand at)"),
+    async (id: string, { into, ...options }: Common & { into?: string }) => {
+      const { mergeRun, command } = await withPlans(options);
+      return mergeRun(id, into, command);
+    },
+  );
+  const hook = group("hook", "what tools call from inside of a worker of a plan", ["my-tests --json | dure hook test-feedback"]);
+  run(add(hook, "test-feedback", "hand a report of tests (JSON on standard input) to the loop of the worker; prints {decision, notifications}", ["my-tests --json | dure hook test-feedback"]), async () => {
+    const { hookUrl, hookToken } = readEnvironment();
+    const { sendTestFeedback } = await import("../plans/workers/hook-client.ts");
+    await sendTestFeedback({ url: hookUrl, token: hookToken, stdin: output.streams.stdin, stdout: output.streams.stdout, clock: systemClock });
+    return EXIT.ok;
+  });
+
+  const escalations = group("escalations", "see what waits for a decision, and decide it", ["dure escalations list", "dure escalations answer escalation_01K… approve"]);
+  const withEscalations = async (options: Common) => ({ ...(await import("./escalations.ts")), command: { client: await connect(options), output } });
+  run(
+    onServer(add(escalations, "list", "what waits for a decision, the most severe first", ["dure escalations list", "dure escalations list --severity critical", "dure escalations list --status resolved --json"]))
+      .addOption(new Option("--status <status>", "only in this status").choices(ESCALATION_STATUSES).default("open"))
+      .addOption(new Option("--severity <severity>", "only of this severity").choices(ESCALATION_SEVERITIES))
+      .addOption(new Option("--type <type>", "only of this type").choices(ESCALATION_TYPES))
+      .option("--run <id>", "only of this plan run")
+      .option("--port <id>", "only of this port of a plan")
+      .option("--job <id>", "only of this job")
+      .option("--room <id>", "only of this room")
+      .option("--session <id>", "only of this conversation")
+      .option("--cursor <cursor>", "go on where the list before ended"),
+    async ({ status, severity, type, run: ofRun, port, job, room, session, cursor, ...options }: Common & EscalationsFilter) => {
+      const { listEscalations, command } = await withEscalations(options);
+      return listEscalations({ status, severity, type, run: ofRun, port, job, room, session, cursor }, command);
+    },
+  );
+  run(onServer(add(escalations, "show", "one escalation with all that is known of it", ["dure escalations show escalation_01K…"])).argument("<id>"), async (id: string, options: Common) => {
+    const { showEscalation, command } = await withEscalations(options);
+    return showEscalation(id, command);
+  });
+  run(
+    onServer(add(escalations, "answer", "decide with one of the suggested values", ["dure escalations answer escalation_01K… approve", "dure escalations answer escalation_01K… retry --note 'The clock is mocked in the tests.'"]))
+      .argument("<id>")
+      .argument("<value>")
+      .option("--note <text>", "a hint or a reason that goes with it"),
+    async (id: string, value: string, { note, ...options }: Common & { note?: string }) => {
+      const { answerEscalation, command } = await withEscalations(options);
+      return answerEscalation(id, { value, note }, command);
+    },
+  );
+  run(
+    onServer(add(escalations, "dismiss", "close one that nobody will decide", ["dure escalations dismiss escalation_01K…"])).argument("<id>").option("--note <text>", "the reason"),
+    async (id: string, { note, ...options }: Common & { note?: string }) => {
+      const { dismissEscalation, command } = await withEscalations(options);
+      return dismissEscalation(id, note, command);
+    },
+  );
+  run(onServer(add(escalations, "watch", "what waits, then what comes and how it is decided", ["dure escalations watch", "dure escalations watch --json"])), async (options: Common) => {
+    const { watchEscalations, command } = await withEscalations(options);
+    return watchEscalations(command);
   });
   const token = group("token", "create, list and revoke tokens", ["dure token create dashboard --scopes chat"]);
   const withTokens = async ({ dir }: Common) => ({ ...(await import("./tokens.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });
   run(
     inFolder(add(token, "create", "make a token; it is shown once", ["dure token create dashboard --scopes chat", "dure token create ops --scopes admin --tenant acme"]))
       .argument("<name>", "for people: whose token it is")
-      .option("--scopes <list>", "chat, rooms, jobs, plans, admin, with commas between", list, ["chat"])
+      .option("--scopes <list>", "chat, rooms, jobs, plans (or plans:read, plans:run), admin, with commas between", list, ["chat"])
       .option("--tenant <tenant>", "owner of what is created with it"),
     async (name: string, { scopes, tenant, ...options }: Common & { scopes: string[]; tenant?: string }) => {
       const { createToken, command } = await withTokens(options);

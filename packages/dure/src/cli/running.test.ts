@@ -1,8 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { stopTestServer, testDatabaseUrl } from "../durable/test-database.ts";
@@ -32,6 +35,14 @@ afterEach(async () => {
   await database[Symbol.asyncDispose]();
   await stopTestServer();
 });
+
+/** What of OTLP's JSON is looked at. */
+interface OtlpTraces {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly object[] };
+    readonly scopeSpans: readonly { readonly scope: { readonly name: string }; readonly spans: readonly { readonly name: string; readonly attributes: readonly { readonly key: string; readonly value: object }[] }[] }[];
+  }[];
+}
 
 interface Running {
   readonly child: ChildProcess;
@@ -102,6 +113,73 @@ test("dev answers with what a file says after it was changed, and waits while it
   dev.child.kill("SIGTERM");
   expect((await finished(dev)).exitCode).toBe(0);
 }, 90_000);
+
+test("reload takes up agents, services and what they import; a turn that runs ends as it began, and a mistake changes nothing", async () => {
+  const gate = path.join(folder, "go");
+  const config = path.join(team, "dure.config.ts");
+  const words = path.join(team, "services", "minimal", "words.ts");
+  await writeFile(words, 'export const WORD = "old";\n');
+  await writeFile(path.join(team, "services", "minimal", "service.ts"), `
+    import { existsSync } from "node:fs";
+    import { setTimeout } from "node:timers/promises";
+    import { defineService, flow } from "dure";
+    import { WORD } from "./words.ts";
+    export default defineService({ name: "minimal", agents: {}, flows: { DEFAULT: flow(async (turn) => {
+      while (turn.message === "wait" && !existsSync(${JSON.stringify(gate)})) await setTimeout(20);
+      return turn.done({ message: WORD });
+    }) } });`);
+  const started = dure(["start"], team, { LOG_LEVEL: "warn" });
+  const [, url] = await said(started, /demo answers at (http\S+)/);
+  const say = async (text: string): Promise<string> => (await finished(dure(["chat", "--url", url!, "--service", "minimal", text], team))).stdout.trim();
+  const agentIds = async (): Promise<string[]> => ((await (await fetch(`${url}/v1/agents`)).json()) as { items: { id: string; accounts: { state: string }[] }[] }).items.map(({ id, accounts }) => `${id} ${accounts[0]?.state}`);
+
+  const waiting = say("wait");
+  expect(await say("hello")).toBe("old");
+  await writeFile(words, 'export const WORD = "new";\n');
+  const source = await readFile(config, "utf8");
+  await writeFile(config, source.replace("agents: {", 'limits: { chainDepth: 3 },\n  agents: {\n    juno: { displayName: "Juno" },'));
+  const reloaded = await finished(dure(["reload", "--url", url!], team));
+
+  expect(reloaded).toMatchObject({ exitCode: 0, stdout: "services minimal, juno, mina, theo\nagents juno, mina, theo\n", stderr: "Changed, and as before until a restart: limits\n" });
+  expect([await say("hello"), await agentIds()]).toEqual(["new", ["juno ready", "mina ready", "theo ready"]]);
+  await writeFile(gate, "");
+  expect(await waiting).toBe("old");
+
+  await writeFile(config, source.replace("agents: {", 'agents: {\n    ghost: { servce: "minimal" },'));
+  const refused = await finished(dure(["reload", "--url", url!], team));
+  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("servce") as string });
+  expect([await say("hello"), await agentIds()]).toEqual(["new", ["juno ready", "mina ready", "theo ready"]]);
+  started.child.kill("SIGTERM");
+  expect((await finished(started)).exitCode).toBe(0);
+}, 120_000);
+
+test("with the file of the guide, model calls arrive at a collector as spans of the GenAI conventions", async () => {
+  const guide = await readFile(new URL("../../../../docs/guides/observability.md", import.meta.url), "utf8");
+  await writeFile(path.join(team, "otel.mjs"), /```js\n(.*?)```/s.exec(guide)![1]!);
+  const received: { path: string; body: OtlpTraces }[] = [];
+  await using collector = createServer((request, response) => {
+    void json(request).then((body) => {
+      received.push({ path: request.url!, body: body as OtlpTraces });
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  }).listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  const started = dure(["start"], team, { LOG_LEVEL: "warn", NODE_OPTIONS: "--import ./otel.mjs", OTEL_SERVICE_NAME: "demo", OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}` });
+  const [, url] = await said(started, /demo answers at (http\S+)/);
+
+  await finished(dure(["chat", "--url", url!, "--service", "minimal", "--session", "mina", "hello there"], team));
+  started.child.kill("SIGTERM"); // what is in the batch leaves before the end
+  expect((await finished(started)).exitCode).toBe(0);
+  collector.closeAllConnections();
+
+  expect(new Set(received.map((one) => one.path))).toEqual(new Set(["/v1/traces"]));
+  const [resource] = received[0]!.body.resourceSpans;
+  const [span] = received.flatMap(({ body }) => body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ scope, spans }) => (scope.name === "dure" ? spans : []))));
+  expect(resource!.resource.attributes).toContainEqual({ key: "service.name", value: { stringValue: "demo" } });
+  expect(span!.name).toBe("chat echo");
+  expect(Object.fromEntries(span!.attributes.map(({ key, value }) => [key, Object.values(value)[0]]))).toMatchObject({ "gen_ai.operation.name": "chat", "gen_ai.request.model": "echo", "dure.session": "mina" });
+  expect(JSON.stringify(received)).not.toContain("hello there");
+}, 60_000);
 
 test("doctor finds a whole team in order and shows where a limit comes from", async () => {
   const { exitCode, stdout } = await finished(dure(["doctor", "--json"], team, { MAX_FILL_TURNS: "7" }));

@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promise
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { DureError } from "../kernel/errors.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import { agentsFile, collaborationPolicy } from "../rooms/guide.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 
@@ -66,6 +66,22 @@ export async function newService(written: string, options: { folder: string }): 
   await assertEmpty(folder);
   await copyTemplate("service", folder, { SERVICE_TITLE: names.title, SERVICE_NAME: names.name });
   return { folder, names };
+}
+
+/** Writes `plans/<name>.yaml` from the template. Throws `NAME_INVALID`, `FILE_EXISTS`. */
+export async function newPlan(written: string, options: { folder: string }): Promise<{ file: string; name: string }> {
+  const name = written.trim();
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
+    throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a plan.`, { class: "input", hint: "Use 1 to 64 Latin letters, digits, _ or -, and begin with a letter or digit: branches are called by it." });
+  }
+  const file = path.resolve(options.folder, "plans", `${name}.yaml`);
+  const text = (await readFile(path.join(TEMPLATES, "plan", "plan.yaml"), "utf8")).replaceAll("{{PLAN_NAME}}", name);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, text, { flag: "wx" }).catch((error: unknown) => {
+    if (codeOf(error) !== "EEXIST") throw error;
+    throw new DureError("FILE_EXISTS", `${file} exists; nothing was written.`, { class: "input", hint: "Choose another name." });
+  });
+  return { file, name };
 }
 
 /** Whether modules in `folder` find the package `dure`, in its own node_modules or above. */

@@ -1,13 +1,14 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
+import type { Escalation } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
-import type { JsonObject } from "../kernel/json.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { JobsClient } from "./jobs.ts";
+import { PlansClient } from "./plans.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
-import type { CompletedEntry, Escalation, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
+import type { CompletedEntry, EscalationAnswer, EscalationAnswered, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
 import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
@@ -130,20 +131,35 @@ export class DureClient {
     return followEvents({ ...options, ...this.#reconnect, lastEventId: options.lastEventId, clock: this.#clock, open });
   }
 
-  // --- questions to a person
-
-  /** What waits for a person, and what was answered; newest first. */
-  async escalations(filter: EscalationsFilter = {}, options: CallOptions = {}): Promise<readonly Escalation[]> {
-    const answer = (await readJson(await this.#http.request(`/v1/escalations${query({ ...filter })}`, pass(options)))) as { items: readonly Record<string, unknown>[] };
-    // The context is whoever's raised it: its keys stay as they are.
-    return answer.items.map(({ context, ...rest }) => ({ ...(fromWire(rest) as Escalation), context: context as JsonObject }));
+  /** Reads the team's files anew. Needs scope `admin`. `restart`: changed keys that stay as they were until a restart. */
+  async reload(options: CallOptions = {}): Promise<{ readonly services: readonly string[]; readonly agents: readonly string[]; readonly restart: readonly string[] }> {
+    return (await readJson(await this.#http.request("/v1/reload", { method: "POST", ...pass(options) }))) as Awaited<ReturnType<DureClient["reload"]>>;
   }
 
-  /** Answers with one of the escalation's option values. Gives the turn that goes on, if one does; one already closed is refused with class `conflict`. */
-  async answerEscalation(id: string, value: string, options: CallOptions = {}): Promise<string | null> {
-    const headers = { "content-type": "application/json" };
-    const response = await this.#http.request(`/v1/escalations/${encodeURIComponent(id)}/answer`, { method: "POST", headers, body: JSON.stringify({ value }), ...pass(options) });
-    return (fromWire(await readJson(response)) as { turnId: string | null }).turnId;
+  // --- escalations
+
+  /** What waits for a decision, and what was decided; newest first. */
+  escalations(filter: EscalationsFilter = {}, options: CallOptions = {}): Promise<Page<Escalation>> {
+    return this.#get(`/v1/escalations${query({ ...filter })}`, options);
+  }
+
+  escalation(id: string, options: CallOptions = {}): Promise<Escalation> {
+    return this.#get(`/v1/escalations/${encodeURIComponent(id)}`, options);
+  }
+
+  /** The first answer holds; one that is closed already is refused with class `conflict`. */
+  answerEscalation(id: string, answer: EscalationAnswer, options: CallOptions = {}): Promise<EscalationAnswered> {
+    return this.#decide(id, "answer", answer, options);
+  }
+
+  /** Nobody will decide; what waited for it ends as if it had not been asked. */
+  dismissEscalation(id: string, options: CallOptions & { readonly note?: string | undefined } = {}): Promise<Escalation> {
+    return this.#decide(id, "dismiss", { note: options.note }, options);
+  }
+
+  async #decide<Resource>(id: string, verb: "answer" | "dismiss", body: object, options: CallOptions): Promise<Resource> {
+    const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), ...pass(options) };
+    return fromWire(await readJson(await this.#http.request(`/v1/escalations/${encodeURIComponent(id)}/${verb}`, init))) as Resource;
   }
 
   /** Rooms in the name of `asPerson`; with a token the name is the token's, and this is left out. */
@@ -154,6 +170,11 @@ export class DureClient {
   /** Exchanges between agents. */
   get jobs(): JobsClient {
     return new JobsClient(this.#http, { clock: this.#clock, ...this.#reconnect });
+  }
+
+  /** Plans, and their runs. */
+  get plans(): PlansClient {
+    return new PlansClient(this.#http, { clock: this.#clock, ...this.#reconnect });
   }
 
   me(options: CallOptions = {}): Promise<Me> {

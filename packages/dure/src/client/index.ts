@@ -10,7 +10,8 @@ export { EMPTY_TURN_VIEW, shownText, turnView, type AgentRun, type TurnView } fr
 // What the routes give and take
 export {
   type CompletedEntry,
-  type Escalation,
+  type EscalationAnswer,
+  type EscalationAnswered,
   type EscalationsFilter,
   type EventsFilter,
   type HistoryEntry,
@@ -46,9 +47,60 @@ export {
   type JobWords,
 } from "./jobs.ts";
 
+// Plans and their runs
+export { isRunOver } from "./run-stream.ts";
+export {
+  PLAN_RUN_STATUSES,
+  PlansClient,
+  PORT_STATUSES,
+  type Because,
+  type ChannelMessage,
+  type ContextManifest,
+  type ListedRun,
+  type MergeOutcome,
+  type PairMember,
+  type PlanDefinition,
+  type PlanFile,
+  type PlanPort,
+  type PlanProblem,
+  type PlanRun,
+  type PlanRunStatus,
+  type PlanStep,
+  type PlanView,
+  type PlanViolation,
+  type PortDefinition,
+  type PortDetail,
+  type PortStatus,
+  type RetryRequest,
+  type RunDetail,
+  type RunMode,
+  type RunNews,
+  type RunOrdered,
+  type RunReport,
+  type RunRequest,
+  type RunsFilter,
+  type StepOutput,
+  type TestFeedback,
+  type TreeDiff,
+} from "./plans.ts";
+
 // Words of the kernel that a client meets
 export { systemClock, type Clock } from "../kernel/clock.ts";
 export { codeOf, DureError, isAbort, messageOf, type ErrorClass } from "../kernel/errors.ts";
+export {
+  ESCALATION_SEVERITIES,
+  ESCALATION_STATUSES,
+  ESCALATION_TYPES,
+  NOTE_MOST,
+  SOURCE_KINDS,
+  type Escalation,
+  type EscalationSeverity,
+  type EscalationSource,
+  type EscalationStatus,
+  type EscalationStep,
+  type EscalationType,
+  type SuggestedAction,
+} from "../kernel/escalation.ts";
 export { ulid } from "../kernel/ids.ts";
 export { isObject, type Json, type JsonObject } from "../kernel/json.ts";
 export { type EventRole, type PlatformEvent } from "../kernel/platform-events.ts";

@@ -108,6 +108,10 @@ export interface JobsFilter {
   readonly status?: JobStatus | undefined;
   /** As asking or as asked one. */
   readonly agent?: string | undefined;
+  /** The job that asked for it. */
+  readonly parent?: string | undefined;
+  /** The job with which its whole work began; it is among them. */
+  readonly root?: string | undefined;
   /** Made within this time: `1h`, `7d`. */
   readonly since?: string | undefined;
   /** 1–200; default 50. */

@@ -1,4 +1,5 @@
 import type { Done, Trace } from "../kernel/turn-events.ts";
+import type { Escalation, EscalationSeverity, EscalationStatus, EscalationType } from "../kernel/escalation.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 
@@ -102,6 +103,8 @@ export interface Me {
   /** `open`: no token is needed, dure listens on this machine alone. */
   readonly auth: "open" | "token";
   readonly scopes: readonly string[];
+  /** Name of the person whose token it is, as rooms call them; null where nobody is logged in. */
+  readonly person: string | null;
   readonly devMode: boolean;
   readonly locale: string;
 }
@@ -112,35 +115,34 @@ export interface EventsFilter {
   readonly session?: string | undefined;
   readonly run?: string | undefined;
   readonly room?: string | undefined;
+  readonly job?: string | undefined;
   readonly role?: EventRole | undefined;
 }
 
-/** A recorded request for a decision. */
-export interface Escalation {
-  readonly id: string;
-  /** `decision` (an approval, bound to exact arguments), `effect_unknown`, `turn_diverged`, and those of later capabilities. */
-  readonly type: string;
-  readonly severity: "info" | "warning" | "critical";
-  readonly status: "open" | "answered" | "expired";
-  readonly session: string | null;
-  readonly turn: string | null;
-  readonly service: string | null;
-  readonly question: string;
-  /** What it is about; its keys are those of whoever asked. */
-  readonly context: JsonObject;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
-  /** The value that was chosen. */
-  readonly answer: string | null;
-  readonly answeredBy: string | null;
-  /** Milliseconds since the epoch, like the other times. */
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly answeredAt: number | null;
+export interface EscalationsFilter {
+  readonly status?: EscalationStatus | undefined;
+  readonly severity?: EscalationSeverity | undefined;
+  readonly type?: EscalationType | undefined;
+  readonly run?: string | undefined;
+  readonly port?: string | undefined;
+  readonly job?: string | undefined;
+  readonly room?: string | undefined;
+  readonly session?: string | undefined;
+  /** 1 to 200. Default 50. */
+  readonly limit?: number | undefined;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
 }
 
-export interface EscalationsFilter {
-  readonly status?: Escalation["status"] | undefined;
-  readonly session?: string | undefined;
-  /** 1–200; default 50. */
-  readonly limit?: number | undefined;
+export interface EscalationAnswer {
+  /** The value of one of its suggested actions. */
+  readonly value: string;
+  /** A hint, a reason; at most 4,000 characters. */
+  readonly note?: string | undefined;
+}
+
+export interface EscalationAnswered {
+  readonly escalation: Escalation;
+  /** The turn that goes on, if one does. */
+  readonly turnId: string | null;
 }

@@ -301,14 +301,14 @@ test("the filter of a page and the filter of a follower are one", async () => {
     anEvent("turn.done", { session: "s1" }),
     anEvent("turn_x.done", { session: "s1" }),
     anEvent("turnip", { room: "r1", role: "delegation" }),
-    anEvent("job.done", { run: "x", role: "orchestration" }),
+    anEvent("job.done", { run: "x", job: "j1", role: "orchestration" }),
     anEvent("job.done.late", { run: "x" }),
   ]);
   await expect.poll(async () => (await log.read()).events.length, { timeout: 5_000 }).toBe(5);
   const { events } = await log.read();
   const filters: EventFilter[] = [
     {}, { types: [] }, { types: ["turn.*"] }, { types: ["turn.done", "job.*"] }, { types: ["job.done"] }, { types: ["*"] },
-    { session: "s1" }, { run: "x" }, { room: "r1" }, { role: "system" }, { role: "system", run: "x" }, { session: "none" },
+    { session: "s1" }, { run: "x" }, { room: "r1" }, { role: "system" }, { role: "system", run: "x" }, { session: "none" }, { job: "j1" }, { job: "j2" },
   ];
 
   for (const filter of filters) {

@@ -312,18 +312,19 @@ function whyLost(position: Position, frame: Frame): Reset["because"] | undefined
 
 /** Whether an event passes. Pure; says the same as `filterCondition`. */
 export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolean {
-  const { types, session, run, room, role } = filter;
+  const { types, session, run, room, job, role } = filter;
   if (types && !types.some((type) => (type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type))) return false;
   if (session !== undefined && event.session !== session) return false;
   if (run !== undefined && event.run !== run) return false;
   if (room !== undefined && event.room !== room) return false;
+  if (job !== undefined && event.job !== job) return false;
   return role === undefined || event.role === role;
 }
 
-/** Six parameters for a statement's WHERE, in the order of `filterCondition`. */
+/** Seven parameters for a statement's WHERE, in the order of `filterCondition`. */
 function filterParameters(filter: EventFilter): unknown[] {
   const { exact, prefixes } = typePatterns(filter);
-  return [exact, prefixes, filter.session ?? null, filter.run ?? null, filter.room ?? null, filter.role ?? null];
+  return [exact, prefixes, filter.session ?? null, filter.run ?? null, filter.room ?? null, filter.role ?? null, filter.job ?? null];
 }
 
 function typePatterns({ types }: EventFilter): { exact: string[] | null; prefixes: string[] } {
@@ -602,14 +603,15 @@ const EVENT_COLUMNS = `
 
 const FRAME: Statement = { name: "events.frame", text: `select ${FRAME_COLUMNS} from dure.meta m` };
 
-/** Whether row `e` passes; its six parameters begin at `$first`. */
+/** Whether row `e` passes; its seven parameters begin at `$first`. */
 function filterCondition(first: number): string {
   const parameter = (offset: number): string => `$${first + offset}::text`;
   return `(${parameter(0)}[] is null or e.type = any(${parameter(0)}[]) or exists (select from unnest(${parameter(1)}[]) p where starts_with(e.type, p)))
            and (${parameter(2)} is null or e.session = ${parameter(2)})
            and (${parameter(3)} is null or e.run = ${parameter(3)})
            and (${parameter(4)} is null or e.room = ${parameter(4)})
-           and (${parameter(5)} is null or e.role = ${parameter(5)})`;
+           and (${parameter(5)} is null or e.role = ${parameter(5)})
+           and (${parameter(6)} is null or e.job = ${parameter(6)})`;
 }
 
 /** $1, $2 after; $3, $4 up to; $5 rows looked at; $6 rows returned; $7 … filter. */
@@ -640,7 +642,7 @@ const BEFORE_LAST: Statement = {
   text: `
     with frame as materialized (select ${FRAME_COLUMNS} from dure.meta m),
     newest as (
-      select e.xid, e.seq, e.type, e.session, e.run, e.room, e.role from dure.events e
+      select e.xid, e.seq, e.type, e.session, e.run, e.room, e.role, e.job from dure.events e
        where e.xid < pg_snapshot_xmin(pg_current_snapshot())
        order by e.xid desc, e.seq desc limit $2::integer
     ),

@@ -1,5 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
+import type { NewEscalation } from "../kernel/escalation.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Database } from "./database.ts";
@@ -98,24 +99,8 @@ export interface FinishedTurn {
   readonly memory?: unknown;
   readonly completed: readonly { readonly service: string; readonly flow: string; readonly stage: string; readonly data: unknown }[];
   readonly outbox: readonly { readonly topic: string; readonly ordering: string; readonly key: string; readonly payload: unknown }[];
-  readonly escalations: readonly NewEscalation[];
+  readonly escalations: readonly (NewEscalation & { readonly id: string })[];
   readonly events: readonly NewPlatformEvent[];
-}
-
-export interface NewEscalation {
-  readonly id: string;
-  readonly tenant?: string;
-  readonly type: string;
-  readonly severity: "info" | "warning" | "critical";
-  readonly session?: string;
-  readonly turn?: string;
-  readonly service?: string;
-  /** What it is about; a subject that is open already is not asked twice. */
-  readonly subject: string;
-  readonly question: string;
-  readonly context: Readonly<Record<string, unknown>>;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
-  readonly expires_ms?: number;
 }
 
 export interface EffectIntent {

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
 import { runAttempts } from "../models/attempts.ts";
 import type { Llm } from "../models/card.ts";
-import { formatError } from "../models/failures.ts";
+import { formatError, type FailureClass } from "../models/failures.ts";
 import { parseModelJson, PartialJsonText } from "../models/json.ts";
 import type { ModelAnswer, ModelCall, ModelCallRecord, ModelMessage, ModelRequest, ToolCall, ToolSpec } from "../models/model.ts";
 import { AgentResult, type Agent } from "./agent.ts";
@@ -29,6 +29,8 @@ export interface AgentRunEnvironment {
   readonly signal: AbortSignal;
   readonly defaultLlm: Llm;
   readonly everyLlm: Llm | undefined;
+  /** Go before the policy of every card. */
+  readonly attemptRules: AttemptRules | undefined;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
   /** Throws `BUDGET_EXCEEDED`; called before each model call. */
   reserve(agent: Agent, request: ModelRequest, model: ModelCall, place: string): Promise<void>;
@@ -39,6 +41,19 @@ export interface AgentRunEnvironment {
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
   /** The yes for exactly these arguments, or a turn that ends by asking for it. */
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
+}
+
+/** How often the model calls of a session are made, whatever the cards say: of a job, whose own rules count attempts. */
+export interface AttemptRules {
+  readonly maxAttempts: number;
+  /** The pause after the n-th failed attempt, milliseconds. */
+  readonly pauseMs: (attempt: number) => number;
+  /** Used where a card has no `idleTimeoutSec`. */
+  readonly idleTimeoutSec: number;
+  /** Whether a call is made again although text of it was shown; the text is voided by `AGENT_START` with `restart`. */
+  readonly repeatsShown: boolean;
+  /** Failures that are not repeated although they pass. */
+  readonly finals: readonly FailureClass[];
 }
 
 /** What is recorded for an agent that ended: enough to make its outcome and its last events again. */
@@ -231,7 +246,9 @@ export class AgentRun {
     const { journal, clock, signal, defaultLlm } = this.#environment;
     const agent = this.#agent;
     let complaint: string | undefined;
-    const plan = { llm: chooseLlm(agent.card.llm, defaultLlm, this.#environment.everyLlm), policy: agent.card.policy };
+    const rules = this.#environment.attemptRules;
+    const plan = { llm: chooseLlm(agent.card.llm, defaultLlm, this.#environment.everyLlm), policy: { ...agent.card.policy, ...rules } };
+    const idleTimeoutSec = agent.card.policy.idleTimeoutSec ?? rules?.idleTimeoutSec;
     const { value } = await runAttempts(
       plan,
       async (attempt) => {
@@ -252,6 +269,7 @@ export class AgentRun {
             answer = await model.stream(asked, {
               signal: attempt.signal,
               attempt: attempt.attempt,
+              idleTimeoutMs: idleTimeoutSec === undefined ? undefined : idleTimeoutSec * 1_000,
               ...(show && { onText: show }),
               labels: { turn: this.#environment.facts.turnId, session: this.#environment.facts.session, agent: this.#key },
               onRecord: (record) => (noted = record),
@@ -281,7 +299,7 @@ export class AgentRun {
         signal,
         onRetry: ({ attempt }) => {
           this.#retries += 1;
-          this.#emit({ type: "AGENT_START", data: { agent: this.#key, label: this.#label, attempt: attempt + 1 } });
+          this.#emit({ type: "AGENT_START", data: { agent: this.#key, label: this.#label, attempt: attempt + 1, ...(rules?.repeatsShown && { restart: true as const }) } });
         },
       },
     );

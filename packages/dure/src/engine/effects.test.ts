@@ -157,13 +157,13 @@ test("what only a person can know ends the turn with EFFECT_UNKNOWN; the answer 
 
   const { done } = await t.say("go");
   expect(done).toMatchObject({ nextAction: "ASK", error: { code: "EFFECT_UNKNOWN" } });
-  const [escalation] = await inbox.list({ tenant: "", status: "open" });
-  const { turn } = await inbox.answer(escalation!.id, "happened", { tenant: "", name: "operator" });
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+  const { turn } = await inbox.answer(escalation!.id, { value: "happened" }, { tenant: "", name: "operator" });
   const last = await lastEvent(t, turn!);
 
   expect(last).toMatchObject({ type: "DONE", data: { message: "done", stateSnapshot: { outcome: "done" } } });
   expect(desk.booked).toHaveLength(1);
-  await expect(inbox.answer(escalation!.id, "not_happened", { tenant: "", name: "operator" })).rejects.toMatchObject({ code: "ESCALATION_CLOSED" });
+  await expect(inbox.answer(escalation!.id, { value: "not_happened" }, { tenant: "", name: "operator" })).rejects.toMatchObject({ code: "ESCALATION_CLOSED" });
 });
 
 test("a stop while an effect is being settled waits for it, and keeps what it wrote into the state", async () => {
@@ -221,9 +221,9 @@ test("a tool that needs a yes ends the turn; the yes makes exactly that call onc
   const { done } = await t.say("buy it");
   expect(done.error?.code).toBe("APPROVAL_PENDING");
   expect(desk.booked).toHaveLength(0);
-  const [escalation] = await inbox.list({ tenant: "", status: "open", session: "s1" });
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open", session: "s1" });
   expect(escalation).toMatchObject({ type: "decision", context: { tool: "openTicket", input: { subject: "expensive" } } });
-  const { turn } = await inbox.answer(escalation!.id, "approve", { tenant: "", name: "boss" });
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
 
   expect(await lastEvent(t, turn!)).toMatchObject({ data: { message: "It is open now." } });
   expect(desk.booked).toHaveLength(1);
@@ -236,9 +236,9 @@ test("a no is told to the model, and the call is not made", async () => {
   await using t = await startTestEngine(helperService({ openTicket: ticketTool(desk, { approval: true }) }), { offline: [model], model: "offline:scripted" });
   const inbox = inboxOf(t);
   await t.say("buy it");
-  const [escalation] = await inbox.list({ tenant: "", status: "open" });
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
 
-  const { turn } = await inbox.answer(escalation!.id, "reject", { tenant: "", name: "boss" });
+  const { turn } = await inbox.answer(escalation!.id, { value: "reject" }, { tenant: "", name: "boss" });
 
   expect(await lastEvent(t, turn!)).toMatchObject({ data: { message: "They said no." } });
   expect(desk.booked).toHaveLength(0);
@@ -251,12 +251,12 @@ test("a question whose time has passed is asked anew; the old one can no longer 
   const inbox = inboxOf(t);
 
   await t.say("buy it");
-  await expect.poll(async () => (await inbox.list({ tenant: "", status: "expired" })).length).toBe(1);
-  const [old] = await inbox.list({ tenant: "" });
+  await expect.poll(async () => (await inbox.list({ tenant: "", status: "dismissed" })).items.length).toBe(1);
+  const { items: [old] } = await inbox.list({ tenant: "" });
   await t.say("buy it now");
 
-  expect(await inbox.list({ tenant: "" })).toHaveLength(2);
-  await expect(inbox.answer(old!.id, "approve", { tenant: "", name: "boss" })).rejects.toMatchObject({ code: "ESCALATION_CLOSED" });
+  expect((await inbox.list({ tenant: "" })).items).toHaveLength(2);
+  await expect(inbox.answer(old!.id, { value: "approve" }, { tenant: "", name: "boss" })).rejects.toMatchObject({ code: "ESCALATION_CLOSED" });
 });
 
 test("a tool that needs a yes must be a once effect", () => {

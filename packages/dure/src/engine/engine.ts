@@ -25,6 +25,7 @@ import type {
   TurnHandle,
   TurnRequest,
 } from "./api.ts";
+import type { AttemptRules } from "./agent-run.ts";
 import type { Budgets } from "./budgets.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import { FrameQueue } from "./frame-queue.ts";
@@ -48,6 +49,8 @@ export interface EngineOptions {
   readonly defaultLlm: Llm;
   /** Goes before every card: `DURE_MODEL`. */
   readonly everyLlm?: Llm | undefined;
+  /** Rules of attempts for the sessions that have their own; elsewhere each agent's card says. */
+  readonly attemptRules?: (session: string) => AttemptRules | undefined;
   /** Absent: nothing is limited. */
   readonly budgets?: Budgets;
   /** Default `ko`. */
@@ -57,6 +60,9 @@ export interface EngineOptions {
   readonly devMode?: boolean;
   readonly limits?: Partial<EngineLimits>;
 }
+
+/** What conversations are made of. A running engine can be given others. */
+export type EngineDefinitions = Pick<EngineOptions, "services" | "models" | "defaultLlm" | "everyLlm">;
 
 /** Limits that a team can set. */
 export interface EngineLimits {
@@ -87,13 +93,13 @@ const READ_EVERY_MS = 500;
  */
 export class Engine implements Conversations {
   readonly #options: EngineOptions;
-  readonly #services: ReadonlyMap<string, AnyService>;
-  readonly #default: AnyService;
+  #services: ReadonlyMap<string, AnyService>;
+  #default: AnyService;
   readonly #limits: EngineLimits;
   readonly #store: TurnStore;
-  readonly #environment: TurnRunEnvironment;
+  #environment: TurnRunEnvironment;
   readonly #reader: SessionReader;
-  readonly #folder: MemoryFolder;
+  #folder: MemoryFolder;
   readonly #runs = new Map<string, TurnRun>();
   /** Turns whose acceptance is on its way: the look for unattended turns must not take them for lost. */
   readonly #accepting = new Set<string>();
@@ -104,11 +110,9 @@ export class Engine implements Conversations {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    const [first] = options.services;
-    if (!first) throw new DureError("SERVICE_INVALID", "The team has no service.", { class: "input", hint: "Give defineTeam at least one service." });
-    this.#default = first;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#services = servicesByName(options.services);
+    this.#default = options.services[0]!;
     const { database, notifications, clock, logger, processId, models } = options;
     this.#store = new TurnStore({ database, notifications, clock, holder: processId });
     this.#reader = new SessionReader(database);
@@ -121,13 +125,28 @@ export class Engine implements Conversations {
       timeZone: options.timeZone ?? "Asia/Seoul",
       defaultLlm: options.defaultLlm,
       everyLlm: options.everyLlm,
+      attemptRules: options.attemptRules ?? (() => undefined),
       limits: this.#limits,
       lease: options.lease,
       resolve: (llm) => models.resolve(llm),
       budgets: options.budgets,
       findApproval: (subject) => this.#reader.approval(subject),
     };
-    this.#folder = new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm: options.defaultLlm, lease: options.lease });
+    this.#folder = this.#folderFor(options);
+  }
+
+  /**
+   * Others from now on: turns that run finish with the definitions with which they began, those that begin have these.
+   * Throws `SERVICE_INVALID`, and has changed nothing then.
+   */
+  redefine(definitions: EngineDefinitions): void {
+    const services = servicesByName(definitions.services);
+    const { models, defaultLlm, everyLlm } = definitions;
+    this.#services = services;
+    this.#default = definitions.services[0]!;
+    this.#environment = { ...this.#environment, defaultLlm, everyLlm, resolve: (llm) => models.resolve(llm) };
+    void this.#folder.stop(); // what it had in line is considered again after the session's next turn
+    this.#folder = this.#folderFor(definitions);
   }
 
   /** The turns that run here. */
@@ -318,6 +337,11 @@ export class Engine implements Conversations {
   }
 
   // --- running
+
+  #folderFor({ models, defaultLlm }: Pick<EngineDefinitions, "models" | "defaultLlm">): MemoryFolder {
+    const { clock, logger, lease } = this.#options;
+    return new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm, lease });
+  }
 
   async #accept(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
     const { clock, lease } = this.#options;
@@ -515,7 +539,13 @@ const CLAIM_AT_ONCE = 50;
 const FORGET_TRIES = 100;
 const FORGET_WAIT_MS = 50;
 
+/** What an engine cannot be made of throws `SERVICE_INVALID`: no service, or two of one name. */
+export function assertEngineServices(services: readonly AnyService[]): void {
+  servicesByName(services);
+}
+
 function servicesByName(services: readonly AnyService[]): ReadonlyMap<string, AnyService> {
+  if (services.length === 0) throw new DureError("SERVICE_INVALID", "The team has no service.", { class: "input", hint: "Give defineTeam at least one service." });
   const map = new Map<string, AnyService>();
   for (const service of services) {
     if (map.has(service.name)) throw new DureError("SERVICE_INVALID", `Two services are called "${service.name}".`, { class: "input", hint: "Give each service a name of its own." });

@@ -21,14 +21,19 @@ interface HookPayload {
  * A hook that nobody handles is done at once: it is information for clients, who saw it in `DONE`.
  */
 export class HookDelivery {
-  readonly #services: ReadonlyMap<string, Service>;
+  #services: ReadonlyMap<string, Service>;
   readonly #logger: Logger;
   readonly #lease: AbortSignal;
 
   constructor(options: { services: readonly AnyService[]; logger: Logger; lease: AbortSignal }) {
-    this.#services = new Map(options.services.flatMap(leavesOf).map((service) => [service.name, service]));
+    this.#services = byName(options.services);
     this.#logger = options.logger;
     this.#lease = options.lease;
+  }
+
+  /** Others from now on. */
+  redefine(services: readonly AnyService[]): void {
+    this.#services = byName(services);
   }
 
   get handler(): OutsideHandler {
@@ -85,4 +90,8 @@ function handleOf(handler: HookHandler | HookHandler["handle"]): HookHandler["ha
 function leavesOf(service: AnyService): readonly Service[] {
   const leaves: readonly LeafService[] = service.kind === "combined" ? [...service.services.values()] : [service];
   return leaves.filter((leaf) => leaf.kind === "service");
+}
+
+function byName(services: readonly AnyService[]): ReadonlyMap<string, Service> {
+  return new Map(services.flatMap(leavesOf).map((service) => [service.name, service]));
 }

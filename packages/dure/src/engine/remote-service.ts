@@ -5,7 +5,7 @@ import { durationMs, type Duration } from "../kernel/duration.ts";
 import { TURN_EVENT_TYPES, type Done, type TurnEvent, type TurnEventType } from "../kernel/turn-events.ts";
 import { fromWire, turnEventFromWire } from "../kernel/wire.ts";
 
-/** A service on another server that speaks the same stream. Its events, errors and `DONE` pass through unchanged. */
+/** A service on another server: one of dure, whose events, errors and `DONE` pass through unchanged, or an agent that speaks A2A 1.0. */
 export interface RemoteService {
   readonly kind: "remote";
   readonly name: string;
@@ -13,6 +13,8 @@ export interface RemoteService {
   readonly title?: string;
   readonly description?: string;
   readonly url: string;
+  /** What the other server speaks. */
+  readonly protocol: "dure" | "a2a";
   readonly service: string | undefined;
   readonly timeoutMs: number;
   readonly headers: () => Readonly<Record<string, string>>;
@@ -20,12 +22,13 @@ export interface RemoteService {
 }
 
 /**
- * `url` is the other server's address, such as `http://10.0.0.7:4600`. `auth` is sent as a bearer token.
+ * `url` is the other server's address, such as `http://10.0.0.7:4600`; with `protocol: "a2a"` the one under which
+ * `/.well-known/agent-card.json` stands. `auth` is sent as a bearer token.
  * Over `timeout` (default 120 s, our choice) the turn ends with `REMOTE_TIMEOUT`.
  */
 export function remoteService(
   url: string,
-  options: { name: string; service?: string; auth?: string | (() => string); timeout?: Duration; title?: string; description?: string },
+  options: { name: string; protocol?: "dure" | "a2a"; service?: string; auth?: string | (() => string); timeout?: Duration; title?: string; description?: string },
 ): RemoteService {
   if (!/^https?:\/\//.test(url)) {
     throw new DureError("SERVICE_INVALID", `"${url}" is no address of a remote service.`, { class: "input", hint: "Write http://host:port." });
@@ -36,6 +39,7 @@ export function remoteService(
     name: options.name,
     version: "remote",
     url: url.replace(/\/+$/, ""),
+    protocol: options.protocol ?? "dure",
     service: options.service,
     timeoutMs: durationMs(options.timeout ?? "120s"),
     headers: () => (auth === undefined ? {} : { authorization: `Bearer ${typeof auth === "string" ? auth : auth()}` }),

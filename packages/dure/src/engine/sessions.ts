@@ -128,7 +128,7 @@ export class SessionReader {
   async approval(subject: string): Promise<{ id: string } | undefined> {
     const [row] = await this.#database.query<{ id: string }>(
       {
-        text: `select id from dure.escalations where subject = $1 and status = 'answered' and answer->>'value' = 'approve' and used_at is null
+        text: `select id from dure.escalations where subject = $1 and status = 'resolved' and resolution->>'value' = 'approve' and used_at is null
           and (expires_at is null or expires_at > clock_timestamp()) order by created_at desc limit 1`,
       },
       [subject],

@@ -46,6 +46,8 @@ export interface EscalationAnswer {
   readonly type: string;
   readonly subject: string;
   readonly answer: string;
+  /** What the person said with it. */
+  readonly note?: string;
   readonly context: JsonObject;
 }
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
+import { titled, type NewEscalation, type SuggestedAction } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
-import type { NewPlatformEvent } from "../kernel/platform-events.ts";
-import type { ClaimedTurn, NewEscalation, TurnEffect } from "../durable/turns.ts";
+import type { ClaimedTurn, TurnEffect } from "../durable/turns.ts";
 import type { EffectUnknownError } from "./effects.ts";
 import type { DivergedError } from "./journal.ts";
 import { localeOf } from "./texts.ts";
@@ -11,11 +11,14 @@ import type { AnyTool } from "./tool.ts";
 
 /** What a turn asks a person. Each ends the turn; the answer starts a turn of its own. */
 
+/** Of a turn; its id is known before it is stored, for the turn that needs it may be told. */
+export type TurnEscalation = NewEscalation & { readonly id: string };
+
 /** Ends a turn that needs a person's yes first. */
 export class ApprovalPendingError extends DureError {
-  readonly escalation: NewEscalation;
+  readonly escalation: TurnEscalation;
 
-  constructor(tool: string, escalation: NewEscalation) {
+  constructor(tool: string, escalation: TurnEscalation) {
     super("APPROVAL_PENDING", `${tool} needs a person's yes.`, { class: "conflict", hint: "Answer the escalation." });
     this.escalation = escalation;
   }
@@ -27,53 +30,49 @@ export function approvalSubject(session: string, tool: string, input: unknown): 
   return `approval/${session}/${tool}/${hash}`;
 }
 
-export function approvalEscalation(turn: ClaimedTurn, locale: string, call: { name: string; tool: AnyTool; input: unknown }): NewEscalation {
+export function approvalEscalation(turn: ClaimedTurn, locale: string, call: { name: string; tool: AnyTool; input: unknown }): TurnEscalation {
   const { name, tool, input } = call;
   return {
     ...escalationOf(turn),
     type: "decision",
-    severity: "warning",
+    severity: "medium",
     subject: approvalSubject(turn.session, name, input),
-    question: tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`,
+    ...titled(tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`),
     context: { tool: name, input: input ?? null },
-    options: options(locale, [["approve", "Approve", "승인"], ["reject", "Reject", "거절"]]),
-    ...(tool.approval && { expires_ms: tool.approval.expiresMs }),
+    suggestedActions: actions(locale, [["approve", "Approve", "승인", "primary"], ["reject", "Reject", "거절"]]),
+    ...(tool.approval && { expiresMs: tool.approval.expiresMs }),
   };
 }
 
-export function effectEscalation(turn: ClaimedTurn, locale: string, error: EffectUnknownError): NewEscalation {
+export function effectEscalation(turn: ClaimedTurn, locale: string, error: EffectUnknownError): TurnEscalation {
   return {
     ...escalationOf(turn),
     type: "effect_unknown",
     severity: "critical",
     subject: `effect/${error.key}`,
-    question: localeOf(locale) === "en" ? `${error.message} Did it happen on the other side?` : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`,
+    ...titled(localeOf(locale) === "en" ? `${error.message} Did it happen on the other side?` : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`),
     context: { because: error.message, tool: error.tool, key: error.key, input: error.input ?? null },
-    options: options(locale, [["happened", "It happened", "처리되었음"], ["not_happened", "It did not happen", "처리되지 않았음"]]),
+    suggestedActions: actions(locale, [["happened", "It happened", "처리되었음"], ["not_happened", "It did not happen", "처리되지 않았음"]]),
   };
 }
 
 /** Names what the turn had done to the outside before its handler went another way. */
-export function divergedEscalation(turn: ClaimedTurn, locale: string, error: DivergedError, effects: readonly TurnEffect[]): NewEscalation {
+export function divergedEscalation(turn: ClaimedTurn, locale: string, error: DivergedError, effects: readonly TurnEffect[]): TurnEscalation {
   return {
     ...escalationOf(turn),
     type: "turn_diverged",
-    severity: "critical",
+    severity: "high",
     subject: `diverged/${turn.turn}`,
-    question: localeOf(locale) === "en" ? error.message : `처리하던 중에 서비스의 순서가 바뀌어서 차례를 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요.`,
+    ...titled(localeOf(locale) === "en" ? error.message : "처리하던 중에 서비스의 순서가 바뀌어서 차례를 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요."),
     context: { because: error.message, message: turn.messages.map(({ text }) => text).join("\n"), effects },
-    options: options(locale, [["seen", "Seen", "확인함"]]),
+    suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
   };
 }
 
-export function escalationEvent(turn: ClaimedTurn, { id, type, severity, question }: NewEscalation): NewPlatformEvent {
-  return { type: "escalation.raised", role: "system", session: turn.session, turn: turn.turn, data: { id, kind: type, severity, question } };
+function escalationOf(turn: ClaimedTurn): Pick<TurnEscalation, "id" | "tenant" | "source"> {
+  return { id: newId("escalation"), tenant: turn.tenant, source: { session: turn.session, turn: turn.turn, service: turn.service } };
 }
 
-function escalationOf(turn: ClaimedTurn): Pick<NewEscalation, "id" | "tenant" | "session" | "turn" | "service"> {
-  return { id: newId("escalation"), tenant: turn.tenant, session: turn.session, turn: turn.turn, service: turn.service };
-}
-
-function options(locale: string, rows: readonly (readonly [value: string, en: string, ko: string])[]): NewEscalation["options"] {
-  return rows.map(([value, en, ko]) => ({ value, label: localeOf(locale) === "en" ? en : ko }));
+function actions(locale: string, rows: readonly (readonly [value: string, en: string, ko: string, style?: SuggestedAction["style"]])[]): readonly SuggestedAction[] {
+  return rows.map(([value, en, ko, style]) => ({ value, label: localeOf(locale) === "en" ? en : ko, ...(style && { style }) }));
 }

@@ -6,9 +6,10 @@ import type { Logger } from "../kernel/logger.ts";
 import type { Done, HookRecord, TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
 import type { Llm } from "../models/card.ts";
 import type { ModelCall, ModelRequest } from "../models/model.ts";
-import { FencedError, type FinishedTurn, type NewEscalation, type TurnStore, type ClaimedTurn } from "../durable/turns.ts";
+import { FencedError, type FinishedTurn, type TurnStore, type ClaimedTurn } from "../durable/turns.ts";
 import type { Agent } from "./agent.ts";
-import { AgentRun } from "./agent-run.ts";
+import { a2aTurn } from "./a2a.ts";
+import { AgentRun, type AttemptRules } from "./agent-run.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import type { Budgets } from "./budgets.ts";
 import { EffectUnknownError, OnceRunner, type OnceCall } from "./effects.ts";
@@ -22,7 +23,7 @@ import type { StateManager } from "./state.ts";
 import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
 import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
-import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, escalationEvent } from "./turn-escalations.ts";
+import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, type TurnEscalation } from "./turn-escalations.ts";
 import { storedCall } from "./stored-call.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
 
@@ -36,6 +37,7 @@ export interface TurnRunEnvironment {
   readonly timeZone: string;
   readonly defaultLlm: Llm;
   readonly everyLlm: Llm | undefined;
+  readonly attemptRules: (session: string) => AttemptRules | undefined;
   readonly limits: { readonly maxFillTurns: number };
   /** Aborts when this process may write no more. */
   readonly lease: AbortSignal;
@@ -81,7 +83,7 @@ export class TurnRun implements TurnMachinery {
   readonly #agents: TraceAgent[] = [];
   readonly #hooks: HookRecord[] = [];
   readonly #completed: CompletedFlow[] = [];
-  readonly #escalations: NewEscalation[] = [];
+  readonly #escalations: TurnEscalation[] = [];
   readonly #runningEffects = new Set<Promise<unknown>>();
 
   #leaf: LeafService | undefined;
@@ -322,11 +324,11 @@ export class TurnRun implements TurnMachinery {
     const cancel = this.#environment.clock.after(remote.timeoutMs, () =>
       timeout.abort(new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable" })),
     );
-    const events = remoteTurn(
-      remote,
-      { session: facts.session, message: facts.message, slots: facts.slots, confirmId: facts.confirmId, locale: facts.locale, timeZone: facts.timeZone },
-      { key: `${facts.turnId}/${path}`, signal: AbortSignal.any([this.#signal, timeout.signal]) },
-    );
+    const call = { key: `${facts.turnId}/${path}`, signal: AbortSignal.any([this.#signal, timeout.signal]) };
+    const events =
+      remote.protocol === "a2a"
+        ? a2aTurn(remote, { session: facts.session, message: facts.message }, { ...call, clock: this.#environment.clock, isGivenUp: () => this.#stop.signal.aborted || timeout.signal.aborted })
+        : remoteTurn(remote, { session: facts.session, message: facts.message, slots: facts.slots, confirmId: facts.confirmId, locale: facts.locale, timeZone: facts.timeZone }, call);
     try {
       for (;;) {
         const step = await events.next();
@@ -377,6 +379,7 @@ export class TurnRun implements TurnMachinery {
         signal: this.#signal,
         defaultLlm: environment.defaultLlm,
         everyLlm: environment.everyLlm,
+        attemptRules: environment.attemptRules(this.held.session),
         resolve: (llm) => environment.resolve(llm),
         reserve: (reserving, request, model, place) => this.#reserve(reserving, request, model, place),
         callBegins: () => this.#callBegins(),
@@ -552,7 +555,7 @@ export class TurnRun implements TurnMachinery {
       completed,
       outbox: hookRows(held, leaf, hooks, payload.message),
       escalations: this.#escalations,
-      events: [doneEvent(held, leaf?.name ?? held.service, done), ...this.#escalations.map((escalation) => escalationEvent(held, escalation))],
+      events: [doneEvent(held, leaf?.name ?? held.service, done)],
     };
     let result: Awaited<ReturnType<TurnStore["finish"]>>;
     try {

@@ -1,127 +1,325 @@
 import { codeOf, DureError } from "../kernel/errors.ts";
+import { NOTE_MOST, type Escalation, type EscalationSeverity, type EscalationSource, type EscalationStatus, type EscalationStep, type EscalationType, type NewEscalation } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
-import type { Database } from "../durable/database.ts";
+import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 
-/** A recorded request for a decision: one object for the whole product. */
-export interface Escalation {
-  readonly id: string;
-  /** `decision` (an approval, bound to exact arguments), `effect_unknown`, `turn_diverged`, and those of later capabilities. */
-  readonly type: string;
-  readonly severity: "info" | "warning" | "critical";
-  readonly status: "open" | "answered" | "expired";
-  readonly session: string | null;
-  readonly turn: string | null;
-  readonly service: string | null;
-  readonly question: string;
-  readonly context: Readonly<Record<string, unknown>>;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
-  readonly answer: string | null;
-  readonly answeredBy: string | null;
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly answeredAt: number | null;
+/** Wakes whoever leads open escalations on. */
+export const ESCALATIONS_TOPIC = "escalations";
+
+/** Who answers: a person of a tenant, or an agent in their place. */
+export interface Answerer {
+  readonly tenant: string;
+  readonly name: string;
 }
 
-interface EscalationRow {
-  readonly id: string;
-  readonly type: string;
-  readonly severity: Escalation["severity"];
-  readonly status: Escalation["status"];
-  readonly session_id: string | null;
-  readonly turn_id: string | null;
-  readonly service: string | null;
-  readonly question: string;
-  readonly context: Readonly<Record<string, unknown>>;
-  readonly options: Escalation["options"];
-  readonly answer: { readonly value: string } | null;
-  readonly answered_by: string | null;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
-  readonly answered_at: Date | null;
+export interface EscalationAnswer {
+  /** The value of one of the suggested actions. */
+  readonly value: string;
+  /** At most 4,000 characters. */
+  readonly note?: string | undefined;
 }
+
+export interface RaisedEscalation {
+  /** Of the one that is open. */
+  readonly id: string;
+  readonly subject: string;
+  /** False: it was open already. */
+  readonly isNew: boolean;
+}
+
+export interface EscalationFilter {
+  readonly tenant: string;
+  readonly status?: EscalationStatus | undefined;
+  readonly severity?: EscalationSeverity | undefined;
+  readonly type?: EscalationType | undefined;
+  readonly run?: string | undefined;
+  readonly port?: string | undefined;
+  readonly job?: string | undefined;
+  readonly room?: string | undefined;
+  readonly session?: string | undefined;
+  /** 1 to 200. Default 50. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+export interface EscalationPage {
+  readonly items: readonly Escalation[];
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/** Which escalations a listener wants; every member that is given must fit. */
+export interface EscalationMatch {
+  readonly type?: EscalationType;
+  /** Those whose source has such an id. */
+  readonly source?: keyof EscalationSource;
+}
+
+/** Holds nothing but SQL; a throw undoes the closing and reaches whoever closed. What it returns is called after the commit. */
+export type ResolvedListener = (tx: Transaction, escalation: Escalation) => Promise<(() => void) | void>;
 
 /** Escalations that one page holds at most. */
 const PAGE_MOST = 200;
 
-/** The one inbox. Answering closes exactly one question and, in one transaction, lets go on what waited for it. */
+/**
+ * The one inbox. Closing closes exactly one escalation and, in the same transaction, lets go on what waited for it: the first
+ * answer wins, wherever it comes from.
+ */
 export class Inbox {
   readonly #database: Database;
-  readonly #notifications: Notifications;
+  readonly #notifications: Pick<Notifications, "publish">;
+  readonly #listeners = new Set<{ readonly match: EscalationMatch; readonly listener: ResolvedListener }>();
 
-  constructor(options: { database: Database; notifications: Notifications }) {
+  constructor(options: { database: Database; notifications: Pick<Notifications, "publish"> }) {
     this.#database = options.database;
     this.#notifications = options.notifications;
   }
 
-  /** Newest first. */
-  async list(options: { tenant: string; status?: Escalation["status"]; session?: string; limit?: number }): Promise<readonly Escalation[]> {
-    const rows = await this.#database.query<EscalationRow>(
-      {
-        text: `select *, case when status = 'open' and expires_at < clock_timestamp() then 'expired' else status end as status from dure.escalations
-          where tenant = $1 and ($2::text is null or case when status = 'open' and expires_at < clock_timestamp() then 'expired' else status end = $2)
-            and ($3::text is null or session_id = $3)
-          order by created_at desc limit $4`,
-      },
-      [options.tenant, options.status ?? null, options.session ?? null, Math.min(options.limit ?? 50, PAGE_MOST)],
-    );
-    return rows.map(escalationOf);
+  /**
+   * In the transaction of what needs a decision. A subject that is open is not asked twice; one that has become more severe says so
+   * and is told anew. After the commit `announce()` spares the wait of a second.
+   */
+  async raise(tx: Queryable, escalations: readonly NewEscalation[]): Promise<readonly RaisedEscalation[]> {
+    if (escalations.length === 0) return [];
+    return raiseEscalations(tx, escalations);
   }
 
-  /** Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED` (answered or expired before), `ANSWER_INVALID`. The turn is the one that goes on. */
-  async answer(id: string, value: string, by: { tenant: string; name: string }): Promise<{ turn: string | null }> {
-    const turn = {
-      turn: newId("turn"),
-      version: "",
-      author: "system",
-      policy: "queue",
-      max_waiting: SYSTEM_WAITING_MOST,
-      message: "",
-      title: "",
-      events: [],
-    };
-    let answer: { outcome: "closed" | "answered" | "expired"; turn?: string | null } | null;
-    try {
-      const [row] = await this.#database.query<{ value: typeof answer }>(
-        { name: "answer_escalation", text: "select dure.answer_escalation($1, $2, $3, $4, $5) as value" },
-        [id, by.tenant, value, by.name, storable(turn)],
-      );
-      answer = row!.value;
-    } catch (error) {
-      if (codeOf(error) !== "DU400") throw error;
-      throw new DureError("ANSWER_INVALID", `"${value}" is no answer to ${id}.`, { class: "input", hint: "Answer with one of the escalation's option values." });
-    }
-    if (!answer) throw new DureError("ESCALATION_UNKNOWN", `There is no escalation ${id}.`, { class: "not-found", hint: "Check the id." });
-    if (answer.outcome !== "closed") {
-      throw new DureError("ESCALATION_CLOSED", `The escalation ${id} is ${answer.outcome} already.`, { class: "conflict", hint: "Nothing was changed; look at its answer." });
-    }
-    this.#notifications.publish(UNATTENDED_TOPIC);
-    this.#notifications.publish("events");
-    return { turn: answer.turn ?? null };
+  /** Nobody needs a decision any more: closes what is open about `subject`. Listeners are not called, for the caller is the one who knows. */
+  async settle(tx: Queryable, subject: string, { by, value = "settled" }: { by: string; value?: string }): Promise<readonly string[]> {
+    return settleEscalation(tx, subject, { by, value });
   }
+
+  /** Calls `listener` in each transaction that closes a fitting escalation: by an answer, a dismissal, or its time. Gives how to stop. */
+  onResolved(match: EscalationMatch, listener: ResolvedListener): () => void {
+    const entry = { match, listener };
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  /** Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED` (answered or dismissed before), `ANSWER_INVALID`. The turn is the one that goes on. */
+  async answer(id: string, answer: EscalationAnswer, by: Answerer): Promise<{ escalation: Escalation; turn: string | null }> {
+    const resolution = resolutionOf(id, answer.value, answer.note);
+    const result = await this.#closing(async (tx) => {
+      const outcome = await answerIn(tx, id, resolution, by);
+      if (!outcome) throw unknown(id);
+      if (outcome.outcome === "resolved" || outcome.outcome === "dismissed") throw closedBefore(id, outcome.outcome);
+      return { ids: [id], value: outcome };
+    });
+    if (result.value.outcome === "expired") throw closedBefore(id, "dismissed");
+    this.#notifications.publish(UNATTENDED_TOPIC);
+    return { escalation: result.closed[0]!, turn: result.value.turn ?? null };
+  }
+
+  /** Nobody will decide. Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED`, `ANSWER_INVALID` for a note that is too long. */
+  async dismiss(id: string, by: Answerer, note?: string): Promise<Escalation> {
+    const resolution = resolutionOf(id, "dismissed", note);
+    const { closed } = await this.#closing(async (tx) => {
+      const [row] = await tx.query<EscalationRow>(LOCK, [id, by.tenant]);
+      if (!row) throw unknown(id);
+      if (row.status !== "open") throw closedBefore(id, row.status);
+      await tx.query(CLOSE, [id, "dismissed", storable(resolution), by.name]);
+      return { ids: [id], value: undefined };
+    });
+    return closed[0]!;
+  }
+
+  /** Closes what nobody has decided in time, a bounded number at once. Gives how many. */
+  async expire(limit: number): Promise<number> {
+    const due = await this.#database.query<{ id: string }>(EXPIRED, [limit]);
+    let count = 0;
+    for (const { id } of due) {
+      const { closed } = await this.#closing(async (tx) => {
+        const [mine] = await tx.query(TAKE_EXPIRED, [id]);
+        if (mine) await tx.query(CLOSE, [id, "dismissed", JSON.stringify({ value: "time" }), "system"]);
+        return { ids: mine ? [id] : [], value: undefined };
+      });
+      count += closed.length;
+    }
+    return count;
+  }
+
+  /** Throws `ESCALATION_UNKNOWN`. */
+  async get(id: string, by: Pick<Answerer, "tenant">): Promise<Escalation> {
+    const [row] = await this.#database.query<EscalationRow>(ONE, [id, by.tenant]);
+    if (!row) throw unknown(id);
+    return escalationOf(row);
+  }
+
+  /** Newest first. Throws `CURSOR_INVALID`. */
+  async list(filter: EscalationFilter): Promise<EscalationPage> {
+    const limit = Math.min(filter.limit ?? 50, PAGE_MOST);
+    const { tenant, status, severity, type, run, port, job, room, session } = filter;
+    const before = filter.cursor === undefined ? [null, null] : readCursor(filter.cursor);
+    const rows = await this.#database.query<EscalationRow>(LIST, [tenant, status ?? null, severity ?? null, type ?? null, run ?? null, port ?? null, job ?? null, room ?? null, session ?? null, ...before, limit + 1]);
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return { items: items.map(escalationOf), nextCursor: rows.length > limit && last ? `${last.created_us}.${last.id}` : null };
+  }
+
+  /** After the commit of `raise`: whoever leads them on looks at once. */
+  announce(): void {
+    this.#notifications.publish(ESCALATIONS_TOPIC);
+    this.#notifications.publish("events");
+  }
+
+  /** Runs `close`, calls the listeners of what it closed, commits, and tells everybody. */
+  async #closing<Value>(close: (tx: Transaction) => Promise<{ ids: readonly string[]; value: Value }>): Promise<{ closed: readonly Escalation[]; value: Value }> {
+    const afterwards: (() => void)[] = [];
+    const result = await this.#database.transaction(async (tx) => {
+      const { ids, value } = await close(tx);
+      const closed: Escalation[] = [];
+      for (const id of ids) {
+        const [row] = await tx.query<EscalationRow>(READ, [id]);
+        const escalation = escalationOf(row!);
+        closed.push(escalation);
+        for (const { match, listener } of this.#listeners) {
+          const after = fits(escalation, match) ? await listener(tx, escalation) : undefined;
+          if (after) afterwards.push(after);
+        }
+      }
+      return { closed, value };
+    });
+    for (const after of afterwards) after();
+    if (result.closed.length > 0) this.#notifications.publish("events");
+    return result;
+  }
+}
+
+/** The same as `Inbox.raise`, for those who have a transaction and no inbox. */
+export async function raiseEscalations(tx: Queryable, escalations: readonly NewEscalation[]): Promise<readonly RaisedEscalation[]> {
+  const entries = escalations.map((escalation) => ({ ...escalation, id: escalation.id ?? newId("escalation") }));
+  const rows = await tx.query<{ id: string; subject: string; is_new: boolean }>(RAISE, [storable(entries)]);
+  return rows.map(({ id, subject, is_new }) => ({ id, subject, isNew: is_new }));
+}
+
+/** The same as `Inbox.settle`. */
+export async function settleEscalation(tx: Queryable, subject: string, { by, value = "settled" }: { by: string; value?: string }): Promise<readonly string[]> {
+  const rows = await tx.query<{ id: string }>(SETTLE, [subject, storable({ value }), by]);
+  return rows.map(({ id }) => id);
+}
+
+/** Whether a listener wants it. Pure. */
+function fits(escalation: Escalation, { type, source }: EscalationMatch): boolean {
+  if (type !== undefined && escalation.type !== type) return false;
+  return source === undefined || escalation.source[source] !== undefined;
 }
 
 /** Answers wait behind persons' messages, and are never refused for them. */
 const SYSTEM_WAITING_MOST = 1_000;
 
+type AnswerOutcome = { readonly outcome: "closed" | "expired" | "resolved" | "dismissed"; readonly turn?: string | null };
+
+async function answerIn(tx: Transaction, id: string, resolution: Resolution, by: Answerer): Promise<AnswerOutcome | null> {
+  const turn = { turn: newId("turn"), version: "", author: "system", policy: "queue", max_waiting: SYSTEM_WAITING_MOST, message: "", title: "", events: [] };
+  try {
+    const [row] = await tx.query<{ value: AnswerOutcome | null }>(ANSWER, [id, by.tenant, storable(resolution), by.name, storable(turn)]);
+    return row!.value;
+  } catch (error) {
+    if (codeOf(error) !== "DU400") throw error;
+    throw new DureError("ANSWER_INVALID", `"${resolution.value}" is no answer to ${id}.`, { class: "input", hint: "Answer with the value of one of its suggested actions." });
+  }
+}
+
+interface Resolution {
+  readonly value: string;
+  readonly note?: string;
+}
+
+function resolutionOf(id: string, value: string, note: string | undefined): Resolution {
+  const text = note?.trim() ?? "";
+  if (text.length > NOTE_MOST) {
+    throw new DureError("ANSWER_INVALID", `The note for ${id} has ${text.length} characters; ${NOTE_MOST} are allowed.`, { class: "input", hint: "Say it shorter, or put it where it can be linked to." });
+  }
+  return { value, ...(text !== "" && { note: text }) };
+}
+
+function unknown(id: string): DureError {
+  return new DureError("ESCALATION_UNKNOWN", `There is no escalation ${id}.`, { class: "not-found", hint: "Check the id." });
+}
+
+function closedBefore(id: string, status: "resolved" | "dismissed"): DureError {
+  return new DureError("ESCALATION_CLOSED", `The escalation ${id} is ${status} already.`, { class: "conflict", hint: "Nothing was changed; look at its resolution." });
+}
+
+/** `<microseconds>.<id>` of the last one of a page. */
+function readCursor(cursor: string): [string, string] {
+  const [, microseconds, id] = /^(\d{1,18})\.(\w{1,100})$/.exec(cursor) ?? [];
+  if (microseconds === undefined || id === undefined) throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, { class: "input", hint: "Give back next_cursor as it was, or leave it out." });
+  return [microseconds, id];
+}
+
+interface EscalationRow {
+  readonly id: string;
+  readonly type: EscalationType;
+  readonly severity: EscalationSeverity;
+  readonly status: EscalationStatus;
+  readonly run: string | null;
+  readonly port: string | null;
+  readonly job: string | null;
+  readonly room: string | null;
+  readonly session_id: string | null;
+  readonly turn_id: string | null;
+  readonly service: string | null;
+  readonly title: string;
+  readonly description: string;
+  readonly context: Readonly<Record<string, unknown>>;
+  readonly actions: Escalation["suggestedActions"];
+  readonly resolution: Escalation["resolution"];
+  readonly resolved_by: string | null;
+  readonly resolved_at: Date | null;
+  readonly created_at: Date;
+  readonly created_us: string;
+  readonly expires_at: Date | null;
+  readonly step: EscalationStep;
+  readonly next_step_at: Date | null;
+  /** Nobody has closed it yet, and nobody can decide it any more. */
+  readonly is_late: boolean;
+}
+
 function escalationOf(row: EscalationRow): Escalation {
+  const { run, port, job, room, session_id: session, turn_id: turn, service } = row;
+  const source = Object.fromEntries(Object.entries({ run, port, job, room, session, turn, service }).filter(([, id]) => id !== null)) as EscalationSource;
   return {
     id: row.id,
+    source,
     type: row.type,
     severity: row.severity,
-    status: row.status,
-    session: row.session_id,
-    turn: row.turn_id,
-    service: row.service,
-    question: row.question,
+    title: row.title,
+    description: row.description,
     context: row.context,
-    options: row.options,
-    answer: row.answer?.value ?? null,
-    answeredBy: row.answered_by,
+    suggestedActions: row.actions,
+    status: row.is_late ? "dismissed" : row.status,
+    resolution: row.is_late ? { value: "time" } : row.resolution,
+    resolvedBy: row.is_late ? "system" : row.resolved_by,
+    resolvedAt: (row.is_late ? row.expires_at : row.resolved_at)?.getTime() ?? null,
     createdAt: row.created_at.getTime(),
     expiresAt: row.expires_at?.getTime() ?? null,
-    answeredAt: row.answered_at?.getTime() ?? null,
+    step: row.step,
+    nextStepAt: row.is_late ? null : (row.next_step_at?.getTime() ?? null),
   };
 }
+
+const IS_LATE = "(e.status = 'open' and e.expires_at is not null and e.expires_at < clock_timestamp())";
+const COLUMNS = `e.*, ${IS_LATE} as is_late, (extract(epoch from e.created_at) * 1000000)::bigint::text as created_us`;
+
+const RAISE = { name: "escalation.raise", text: "select id, subject, is_new from dure.raise_escalations($1)" };
+const SETTLE = { name: "escalation.settle", text: "select c.id from dure.escalations e cross join lateral dure.close_escalation(e.id, 'resolved', $2, $3) c where e.subject = $1 and e.status = 'open'" };
+const ANSWER = { name: "escalation.answer", text: "select dure.answer_escalation($1, $2, $3, $4, $5) as value" };
+const CLOSE = { name: "escalation.close", text: "select id from dure.close_escalation($1, $2, $3, $4)" };
+const READ = { name: "escalation.read", text: `select ${COLUMNS} from dure.escalations e where id = $1` };
+const ONE = { name: "escalation.one", text: `select ${COLUMNS} from dure.escalations e where id = $1 and tenant = $2` };
+const LOCK = { name: "escalation.lock", text: `select ${COLUMNS} from dure.escalations e where id = $1 and tenant = $2 for update` };
+const EXPIRED = { name: "escalation.expired", text: "select id from dure.escalations where status = 'open' and expires_at < clock_timestamp() order by expires_at limit $1" };
+const TAKE_EXPIRED = { name: "escalation.take_expired", text: "select id from dure.escalations where id = $1 and status = 'open' and expires_at < clock_timestamp() for update skip locked" };
+const LIST = {
+  name: "escalation.list",
+  text: `select ${COLUMNS} from dure.escalations e
+          where tenant = $1 and ($2::text is null or case when ${IS_LATE} then 'dismissed' else status end = $2)
+            and ($3::text is null or severity = $3) and ($4::text is null or type = $4) and ($5::text is null or run = $5) and ($6::text is null or port = $6)
+            and ($7::text is null or job = $7) and ($8::text is null or room = $8) and ($9::text is null or session_id = $9)
+            and ($10::bigint is null or (created_at, id) < (to_timestamp(0) + $10::bigint * interval '1 microsecond', $11::text))
+          order by created_at desc, id desc limit $12`,
+};

@@ -1,6 +1,7 @@
+import type { AttemptRules } from "../engine/agent-run.ts";
 import { concludes, isBlank } from "../engine/conclusion.ts";
 import { FAILURES } from "../models/failures.ts";
-import { OUTCOMES, type CompletedOutcome, type EndStatus, type FailedOutcome, type JobError, type JobOutcome } from "./job.ts";
+import { jobOfSession, OUTCOMES, type CompletedOutcome, type EndStatus, type FailedOutcome, type JobError, type JobOutcome } from "./job.ts";
 
 /** An agent that writes this leaves the exchange. Source: docs/spec/jobs §3. */
 const REPLY_SKIP = "REPLY_SKIP";
@@ -12,6 +13,9 @@ const CHARACTERS_LEAST = 20;
 const RETRIES_MOST = 3;
 /** First and longest pause before a retry, in milliseconds: `min(60 s, 2 s·2ⁿ)`. Source: docs/spec/jobs §3. */
 const BACKOFF = { first: 2_000, longest: 60_000 } as const;
+
+/** A call that gives no sign for this long is aborted and counts as an attempt, in seconds. Source: docs/spec/jobs §4. */
+const SILENCE_MOST_SEC = 30;
 
 /** How an exchange ends; COMPLETED is said of nothing else than what the agents themselves brought to an end. */
 export interface ExchangeEnd {
@@ -83,6 +87,22 @@ export function decideFailure(code: string, attempt: number, random: number): Fa
   if (AGENT_GONE.has(code)) return { next: "fail", outcome: "agent_removed" };
   if (PASSING.has(code) && attempt <= RETRIES_MOST) return { next: "retry", waitMs: backoffMs(attempt, random) };
   return { next: "fail", outcome: "agent_error" };
+}
+
+/**
+ * How often a model is asked in the turns of a job: here and nowhere else, in the model call itself. So what the turn has done
+ * already is not done again, and the attempts are neither multiplied by a card nor by the exchange. Sources: docs/spec/jobs §3, §4.
+ */
+export function jobAttemptRules(options: { random?: () => number } = {}): (session: string) => AttemptRules | undefined {
+  const { random = Math.random } = options;
+  const rules: AttemptRules = {
+    maxAttempts: 1 + RETRIES_MOST,
+    pauseMs: (attempt) => backoffMs(attempt, random()),
+    idleTimeoutSec: SILENCE_MOST_SEC,
+    repeatsShown: true,
+    finals: ["empty"], // an empty reply ends the exchange
+  };
+  return (session) => (jobOfSession(session) === undefined ? undefined : rules);
 }
 
 /** Before retry `n` (from 1), with up to a fifth of jitter. Pure. */

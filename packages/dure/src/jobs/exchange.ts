@@ -15,7 +15,7 @@ export interface ExchangeAgent {
 /** What came of one attempt to let an agent speak. */
 export type Spoken =
   | { readonly kind: "said"; readonly text: string; /** `end_conversation` was called. */ readonly endAsked: boolean }
-  | { readonly kind: "failed"; readonly error: JobError }
+  | { readonly kind: "failed"; readonly error: JobError; /** Whatever may be tried again was, inside the turn. */ readonly isExhausted?: boolean }
   | { readonly kind: "late" };
 
 export interface Attempt {
@@ -100,7 +100,7 @@ export async function runExchange(
       const late: JobError = { code: "JOB_TURN_TIMEOUT", message: `${speaker.displayName} did not answer turn ${number} within ${limit / 1_000} s.` };
       if (spoken.kind === "late") return fail(number === 1 ? "no_reply" : "turn_timeout", late);
 
-      const step = decideFailure(spoken.error.code, attempt, random());
+      const step = decideFailure(spoken.error.code, spoken.isExhausted ? Infinity : attempt, random());
       switch (step.next) {
         case "wait":
           await desk.rest();

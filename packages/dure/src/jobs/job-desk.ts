@@ -138,7 +138,9 @@ export class JobDesk implements ExchangeDesk {
     if (done.error) {
       // A newer release took the turn up in its middle. It may be led anew as long as it has done nothing to the outside.
       const isUndone = done.error.code === "TURN_DIVERGED" && !(await this.#options.store.hadEffects(turn));
-      return { kind: "failed", error: { code: isUndone ? "TURN_DIVERGED_UNDONE" : done.error.code, message: done.error.message } };
+      return isUndone
+        ? { kind: "failed", error: { code: "TURN_DIVERGED_UNDONE", message: done.error.message } }
+        : { kind: "failed", error: { code: done.error.code, message: done.error.message }, isExhausted: true };
     }
     return { kind: "said", text: done.message, endAsked: await this.#options.store.wasEnded(this.#id, turn) };
   }

@@ -52,7 +52,7 @@ export function transition(from: JobStatus, to: JobStatus, by: "anybody" | "reco
   if (isAllowed) return to;
   throw new DureError("JOB_TRANSITION", `A job that is ${from} cannot become ${to}.`, {
     class: "conflict",
-    hint: NEXT_STATUSES[from].length === 0 ? "It has ended; start it anew with retry." : `It may become ${NEXT_STATUSES[from].join(", ")}; PENDING by recovery only.`,
+    hint: from === "COMPLETED" ? "It did what it was asked; there is nothing left to change." : NEXT_STATUSES[from].length === 0 ? "It has ended; start it anew with retry." : `It may become ${NEXT_STATUSES[from].join(", ")}; PENDING by recovery only.`,
   });
 }
 

@@ -6,7 +6,8 @@ import { testDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
 import { ANNOUNCE_TOPIC, type JobAnnouncement } from "./announcement.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
-import { sessionOf } from "./job.ts";
+import { jobAttemptRules } from "./endings.ts";
+import { newJobId, sessionOf } from "./job.ts";
 import type { AskRequest, AskResult } from "./jobs.ts";
 import { hanging, saying, startTestTeam, talkative, type TestAgent } from "./test-jobs.ts";
 
@@ -95,6 +96,38 @@ test.each([
   expect(running).toEqual([]); // no call goes on behind the end
 });
 
+test.each([
+  ["at all", []],
+  ["after its first words", ["I will look at it. "]],
+])("a model that gives no sign %s is asked four times in all, whatever its card says; what its turn did before is done once", async (_, said) => {
+  await using db = await testDatabase();
+  let noted = 0;
+  const note = tool({ description: "Notes.", inputSchema: z.object({}), execute: () => (noted += 1) });
+  const silent: TestAgent = (request, { signal }) => {
+    if (!request.messages.some(({ role }) => role === "tool")) return { toolCalls: [{ name: "note" }] };
+    return (async function* () {
+      yield* said;
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+    })();
+  };
+  const pauses: number[] = [];
+  const engineClock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: silent }, tools: () => ({ note }), card: { policy: { maxAttempts: 9, idleTimeoutSec: 0.3 } }, engineClock });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+
+  expect(answer).toMatchObject({ status: "error", code: "MODEL_TIMEOUT", hint: expect.stringContaining("gave no sign for 300 ms") as string });
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ status: "FAILED", outcome: "agent_error", turnsDone: 0 });
+  expect([team.asked["eden"]!.length, noted, pauses]).toEqual([1 + 4, 1, [1_600, 3_200, 6_400]]);
+});
+
+test("the turns of jobs have rules of attempts, with a bound for silence; other sessions have their cards'", () => {
+  const rules = jobAttemptRules({ random: () => 1 });
+
+  expect(rules(sessionOf(newJobId(), "eden"))).toMatchObject({ maxAttempts: 4, idleTimeoutSec: 30 });
+  expect(rules("s1")).toBeUndefined();
+});
+
 test("the tool end_conversation ends the exchange with the turn in which it was called, and is seen in exchanges only", async () => {
   await using db = await testDatabase();
   const leaving: TestAgent = (request) => {
@@ -140,8 +173,8 @@ test("an error that passes is tried again in the same exchange turn, with pauses
   let calls = 0;
   const shaky: TestAgent = () => (++calls <= 2 ? { error: { status: 503 } } : "The build takes eleven minutes.");
   const waits: number[] = [];
-  const clock = { ...systemClock, sleep: (ms: number, options?: { signal?: AbortSignal | undefined }) => (ms >= 1_000 ? waits.push(ms) : 0, systemClock.sleep(Math.min(ms, 20), options)) };
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: shaky }, jobs: { clock } });
+  const engineClock = { ...systemClock, sleep: async (ms: number) => void waits.push(ms) };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: shaky }, engineClock });
 
   const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
 
@@ -286,6 +319,8 @@ test("an agent asks another one with ask_agent; its exchange is a child when it 
     { requester: "ruda", target: "eden", depth: 0, parentJobId: null, rootId: answer.jobId, session: undefined },
     { requester: "ruda", target: "seum", depth: 0, parentJobId: null, rootId: items[2]!.jobId, session: "s1" },
   ]);
+  const idsOf = async (filter: { parent?: string | undefined; root?: string | undefined }) => (await team.jobs.list(filter)).items.map(({ jobId }) => jobId);
+  expect([await idsOf({ parent: answer.jobId }), await idsOf({ root: answer.jobId }), await idsOf({ root: items[0]!.jobId })]).toEqual([[items[0]!.jobId], [items[0]!.jobId, answer.jobId], []]);
 });
 
 test("what an agent asks wrongly is told to it as a result, with code and hint", async () => {
@@ -432,8 +467,8 @@ test("an exchange waits for a person without a permit, and goes on with the answ
   // Its permit is free for another one, which comes to the same question.
   const second = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How about deploying that?", waitSec: 0 });
   await expectSoon(async () => (await team.jobs.get(second.jobId!)).waiting).toBe("person");
-  const [question] = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(first.jobId!, "eden") });
-  await team.inbox.answer(question!.id, "approve", { tenant: "", name: "mina" });
+  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(first.jobId!, "eden") });
+  await team.inbox.answer(question!.id, { value: "approve" }, { tenant: "", name: "mina" });
 
   await expectSoon(async () => (await team.jobs.get(first.jobId!)).status, { timeout: 5_000 }).toBe("COMPLETED");
   expect((await team.jobs.get(first.jobId!)).turns).toMatchObject([{ text: "It is deployed to the new machine now." }]);

@@ -218,7 +218,7 @@ export class Jobs {
 
   /** Newest first. */
   async list(
-    options: { tenant?: string | undefined; status?: JobStatus | undefined; agent?: string | undefined; conversation?: string | undefined; since?: Duration | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
+    options: { tenant?: string | undefined; status?: JobStatus | undefined; agent?: string | undefined; conversation?: string | undefined; parent?: string | undefined; root?: string | undefined; since?: Duration | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
   ): Promise<Page<Job>> {
     const { tenant = "", since, cursor, ...rest } = options;
     const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
@@ -236,7 +236,7 @@ export class Jobs {
   async *stream(jobId: string, options: { tenant?: string | undefined; after?: string | undefined; signal?: AbortSignal | undefined } = {}): AsyncGenerator<JobFrame, void, undefined> {
     const { tenant = "", after, signal } = options;
     const { events } = this.#options;
-    const filter = { types: ["job.*"], role: "delegation" as const };
+    const filter = { types: ["job.*"], role: "delegation" as const, job: jobId };
     const position = after ?? (await events.now());
     const job = await this.get(jobId, { tenant });
     if (after === undefined) yield { kind: "job", job, position };
@@ -245,7 +245,7 @@ export class Jobs {
       for (let from = after; ; ) {
         const page = await events.read(from, filter, 500);
         if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
-        for (const event of page.events) if (event.job === jobId) yield { kind: "event", event };
+        for (const event of page.events) yield { kind: "event", event };
         if (page.atEnd || signal?.aborted) return;
         from = page.next;
       }
@@ -258,7 +258,6 @@ export class Jobs {
         continue;
       }
       const { event } = item;
-      if (event.job !== jobId) continue;
       if (after === undefined && event.type === "job.turn") {
         const number = event.data["number"] as number;
         if (number <= seen) continue;

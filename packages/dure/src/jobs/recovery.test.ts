@@ -120,10 +120,10 @@ test("the answer `retry` to the escalation of a job that was given up starts it 
   const id = await left(db, { resume_count: 5 });
   await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
   await team.jobs.recovered;
-  const [question] = await team.inbox.list({ tenant: "", status: "open" });
-  expect(question).toMatchObject({ type: "job_abandoned", context: { jobId: id, outcome: "resume_limit" }, options: [{ value: "retry" }, { value: "leave" }] });
+  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open" });
+  expect(question).toMatchObject({ type: "job_abandoned", context: { jobId: id, outcome: "resume_limit" }, source: { job: id }, suggestedActions: [{ value: "retry" }, { value: "leave" }] });
 
-  await team.inbox.answer(question!.id, "retry", { tenant: "", name: "mina" });
+  await team.inbox.answer(question!.id, { value: "retry" }, { tenant: "", name: "mina" });
 
   await expectSoon(async () => (await team.jobs.list()).items.map(({ status, retryOf }) => [status, retryOf]), { timeout: 10_000 }).toEqual([["COMPLETED", id], ["ABANDONED", null]]);
 });

@@ -65,6 +65,10 @@ export interface JobQuery {
   /** As requester or as target. */
   readonly agent?: string | undefined;
   readonly conversation?: string | undefined;
+  /** The job that asked for it. */
+  readonly parent?: string | undefined;
+  /** The job with which its whole work began. */
+  readonly root?: string | undefined;
   /** Milliseconds. */
   readonly sinceMs?: number | undefined;
   readonly before?: number | undefined;
@@ -267,8 +271,8 @@ export class JobStore {
   async retriesAsked(): Promise<readonly { escalation: string; job: string; tenant: string; by: string }[]> {
     return this.#many(
       "job.retries-asked",
-      `select id as escalation, context->>'jobId' as job, tenant, coalesce(answered_by, '') as by from dure.escalations
-        where type = 'job_abandoned' and status = 'answered' and used_at is null and answer->>'value' = 'retry' limit 20`,
+      `select id as escalation, context->>'jobId' as job, tenant, coalesce(resolved_by, '') as by from dure.escalations
+        where type = 'job_abandoned' and status = 'resolved' and used_at is null and resolution->>'value' = 'retry' limit 20`,
       [],
     );
   }
@@ -310,10 +314,11 @@ export class JobStore {
   async list(query: JobQuery): Promise<readonly (Job & { readonly seq: number })[]> {
     // One statement per agent's part in it, so that each has its index.
     const where = `tenant = $1 and ($2::text is null or status = $2) and ($3::bigint is null or seq < $3)
-      and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') and ($5::text is null or conversation_id = $5)`;
+      and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') and ($5::text is null or conversation_id = $5)
+      and ($7::text is null or parent_id = $7) and ($8::text is null or root_id = $8)`;
     const part = (more: string): string => `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
-    const from = query.agent === undefined ? part("") : `(${part(" and target = $7")}) union all (${part(" and requester = $7")})`;
-    const values = [query.tenant, query.status ?? null, query.before ?? null, query.sinceMs ?? null, query.conversation ?? null, query.limit, ...(query.agent === undefined ? [] : [query.agent])];
+    const from = query.agent === undefined ? part("") : `(${part(" and target = $9")}) union all (${part(" and requester = $9")})`;
+    const values = [query.tenant, query.status ?? null, query.before ?? null, query.sinceMs ?? null, query.conversation ?? null, query.limit, query.parent ?? null, query.root ?? null, ...(query.agent === undefined ? [] : [query.agent])];
     // A name of its own would fix one plan for all filters.
     const rows = await this.#database.query<JobRow & { seq: number }>({ text: `select ${JOB_COLUMNS}, seq from (${from}) jobs order by seq desc limit $6` }, values);
     return rows.map((row) => ({ ...jobOf(row), seq: row.seq }));

@@ -1,4 +1,4 @@
-import { systemClock } from "../kernel/clock.ts";
+import { systemClock, type Clock } from "../kernel/clock.ts";
 import { newId } from "../kernel/ids.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import { Database } from "../durable/database.ts";
@@ -15,6 +15,7 @@ import type { AnyTool } from "../engine/tool.ts";
 import { Models } from "../models/models.ts";
 import { offlineModel, type OfflineModel } from "../models/offline.ts";
 import type { ModelRequest } from "../models/model.ts";
+import { jobAttemptRules } from "./endings.ts";
 import type { ExchangeAgent } from "./exchange.ts";
 import { endConversationTool } from "./exchange-tools.ts";
 import { Jobs, type JobsOptions } from "./jobs.ts";
@@ -47,6 +48,8 @@ export interface TestTeamOptions {
   readonly version?: string;
   readonly card?: Parameters<typeof chatAgent>[0]["card"];
   readonly onFenced?: () => void;
+  /** Of the engine alone; default the system's. */
+  readonly engineClock?: Clock;
   /** In the directory; default all of `agents`. */
   readonly known?: readonly string[];
 }
@@ -97,7 +100,8 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
       flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(name, name)).text })) },
     });
   });
-  const engine = new Engine({ services, database, notifications, models, clock, logger, processId, lease: lease.signal, defaultLlm: { provider: "offline", model: names[0]!, fallbacks: [] } });
+  const attemptRules = jobAttemptRules({ random: () => 0 });
+  const engine = new Engine({ services, database, notifications, models, clock: options.engineClock ?? clock, logger, processId, attemptRules, lease: lease.signal, defaultLlm: { provider: "offline", model: names[0]!, fallbacks: [] } });
   const directory = (options.known ?? names).map((id): ExchangeAgent => ({ id, displayName: id, service: id }));
   const jobs = new Jobs({ database, notifications, events, lease, conversations: engine, clock, logger, random: () => 0, agents: { all: () => directory, find: (id) => directory.find((agent) => agent.id === id) }, ...options.jobs });
   for (const name of names) toolsOf.set(name, { end_conversation: endConversationTool(jobs), ...options.tools?.(jobs, name) });

@@ -54,18 +54,38 @@ export async function withTimeout<T>(
   work: (signal: AbortSignal) => Promise<T>,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
+  return withIdleTimeout(clock, ms, onTimeout, work, options);
+}
+
+/** As `withTimeout`, but the time begins anew whenever the work calls `alive`. */
+export async function withIdleTimeout<T>(
+  clock: Clock,
+  ms: number,
+  onTimeout: () => Error,
+  work: (signal: AbortSignal, alive: () => void) => Promise<T>,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<T> {
   const controller = new AbortController();
   const { signal } = options;
   signal?.throwIfAborted();
   const pass = (): void => controller.abort(signal!.reason);
   signal?.addEventListener("abort", pass, { once: true });
-  const cancel = clock.after(ms, () => controller.abort(onTimeout()));
+  let lastSign: number | undefined;
+  // A sign only leaves its time: one timer for all of them, and not one for each piece of an answer.
+  const watch = (patience: number): Cancel =>
+    clock.after(patience, () => {
+      if (lastSign === undefined) return controller.abort(onTimeout());
+      const rest = lastSign + ms - clock.monotonic();
+      lastSign = undefined;
+      cancel = watch(Math.max(rest, 0));
+    });
+  let cancel = watch(ms);
   const interrupted = new Promise<never>((_, reject) => {
     controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error), { once: true });
   });
   try {
     // The race makes the timeout interrupt even work that ignores its signal; its late answer is dropped.
-    return await Promise.race([work(controller.signal), interrupted]);
+    return await Promise.race([work(controller.signal, () => (lastSign = clock.monotonic())), interrupted]);
   } finally {
     cancel();
     signal?.removeEventListener("abort", pass);

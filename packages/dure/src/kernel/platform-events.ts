@@ -30,5 +30,6 @@ export interface EventFilter {
   readonly session?: string;
   readonly run?: string;
   readonly room?: string;
+  readonly job?: string;
   readonly role?: EventRole;
 }

@@ -9,14 +9,13 @@ import { classify, type Failure, failureError, formatError, modelError, retryAft
 const NOW = Date.UTC(2026, 0, 1);
 
 describe("what follows a failed attempt", () => {
-  const fresh: AttemptSituation = { attemptsOfModel: 1, maxAttempts: 3, backoffSec: 2, modelsLeft: 1, tokenSeen: false };
+  const fresh: AttemptSituation = { attemptsOfModel: 1, maxAttempts: 3, pauseMs: 2_000, modelsLeft: 1, tokenSeen: false };
   const server: Failure = { class: "server", retryable: true };
 
   test.each<[string, Failure, Partial<AttemptSituation>, object]>([
-    ["waits backoff × attempt", server, {}, { next: "retry", waitMs: 2_000 }],
-    ["waits longer after the second", server, { attemptsOfModel: 2 }, { next: "retry", waitMs: 4_000 }],
+    ["waits for the pause", server, {}, { next: "retry", waitMs: 2_000 }],
     ["waits as long as the provider asks", { ...server, retryAfterMs: 7_000 }, {}, { next: "retry", waitMs: 7_000 }],
-    ["never waits less than the backoff", { ...server, retryAfterMs: 1 }, {}, { next: "retry", waitMs: 2_000 }],
+    ["never waits less than the pause", { ...server, retryAfterMs: 1 }, {}, { next: "retry", waitMs: 2_000 }],
     ["never waits longer than the cap", { ...server, retryAfterMs: 9_999_999 }, {}, { next: "retry", waitMs: MAX_RETRY_AFTER_MS }],
     ["goes to the next model when the attempts are used up", server, { attemptsOfModel: 3 }, { next: "fallback", because: "attempts-used-up" }],
     ["goes to the next model at once when repeating is pointless", { class: "quota", retryable: false }, {}, { next: "fallback", because: "not-worth-repeating" }],
@@ -98,6 +97,19 @@ describe("attempts", () => {
     await expect(failed).rejects.toMatchObject({ code: "MODEL_SERVER_ERROR", message: "down (attempt 3, attempts-used-up)", details: { attempts: 3 } });
     expect(seen).toEqual([1, 2, 3]);
     expect(slept).toEqual([2_000, 4_000]);
+  });
+
+  test("pauses can be given, and what was shown may be asked for again", async () => {
+    const { clock, slept } = clockWithoutWaits();
+    const rules = { pauseMs: (attempt: number) => attempt * 7, repeatsShown: true };
+    const { llm, policy } = plan({ max_attempts: 3 });
+
+    const { attempts } = await runAttempts({ llm, policy: { ...policy, ...rules } }, async ({ attempt, firstTokenSeen }) => {
+      firstTokenSeen();
+      if (attempt < 3) throw failureError("network", "cut");
+    }, { clock });
+
+    expect([attempts, slept]).toEqual([3, [7, 14]]);
   });
 
   test("each retry is announced before its wait, with the model that comes next", async () => {

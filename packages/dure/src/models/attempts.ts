@@ -1,12 +1,19 @@
 import { type Clock, withTimeout } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { type Llm, modelName, type Policy } from "./card.ts";
-import { classify, type Failure, failureError, FAILURES } from "./failures.ts";
+import { classify, type Failure, type FailureClass, failureError, FAILURES } from "./failures.ts";
 import type { LlmRef } from "./model.ts";
 
 export interface AttemptPlan {
   readonly llm: Llm;
-  readonly policy: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec">;
+  readonly policy: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> & {
+    /** The pause after a model's n-th failed attempt, milliseconds. Default `backoffSec × n`. */
+    readonly pauseMs?: (attempt: number) => number;
+    /** Whether an answer that failed after its first token was shown may be asked for again: what was shown is void then. Default false. */
+    readonly repeatsShown?: boolean;
+    /** Failures that are not repeated here although they pass. */
+    readonly finals?: readonly FailureClass[];
+  };
 }
 
 /** One call of one model. */
@@ -69,12 +76,13 @@ export async function runAttempts<T>(plan: AttemptPlan, call: (attempt: Attempt)
     } catch (error) {
       await settled(running, clock);
       signal?.throwIfAborted();
-      const decision = decideNext(classify(error, clock.now()), {
+      const failure = classify(error, clock.now());
+      const decision = decideNext(plan.policy.finals?.includes(failure.class) ? { ...failure, retryable: false } : failure, {
         attemptsOfModel,
         maxAttempts: plan.policy.maxAttempts,
-        backoffSec: plan.policy.backoffSec,
+        pauseMs: plan.policy.pauseMs?.(attemptsOfModel) ?? plan.policy.backoffSec * 1_000 * attemptsOfModel,
         modelsLeft: models.length - position - 1,
-        tokenSeen,
+        tokenSeen: tokenSeen && !plan.policy.repeatsShown,
       });
       if (decision.next === "fail") throw finalError(error, attempts, decision.because);
       if (decision.next === "fallback") {
@@ -103,10 +111,11 @@ export interface AttemptSituation {
   /** Calls of this model so far, the failed one included. */
   readonly attemptsOfModel: number;
   readonly maxAttempts: number;
-  readonly backoffSec: number;
+  /** Before the next call of the same model, at least. */
+  readonly pauseMs: number;
   /** Fallbacks that have not been asked yet. */
   readonly modelsLeft: number;
-  /** Whether something of the failed answer has been shown. */
+  /** Whether something of the failed answer has been shown, and stays shown. */
   readonly tokenSeen: boolean;
 }
 
@@ -117,14 +126,14 @@ export type NextStep =
 
 /**
  * What follows a failed attempt. Pure; the first rule that applies wins. Source: docs/spec/conversation §4.
- * The wait is `backoffSec × attempt`, or what the provider asked for if that is longer, but at most {@link MAX_RETRY_AFTER_MS} of it.
+ * The wait is the pause, or what the provider asked for if that is longer, but at most {@link MAX_RETRY_AFTER_MS} of it.
  */
 export function decideNext(failure: Failure, situation: AttemptSituation): NextStep {
-  const { attemptsOfModel, maxAttempts, backoffSec, modelsLeft, tokenSeen } = situation;
+  const { attemptsOfModel, maxAttempts, pauseMs, modelsLeft, tokenSeen } = situation;
   if (tokenSeen) return { next: "fail", because: "token-seen" };
 
   if (failure.retryable && attemptsOfModel < maxAttempts) {
-    const waitMs = Math.max(backoffSec * 1_000 * attemptsOfModel, Math.min(failure.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
+    const waitMs = Math.max(pauseMs, Math.min(failure.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
     return { next: "retry", waitMs, because: "retryable" };
   }
   if (FAILURES[failure.class].fallback && modelsLeft > 0) {

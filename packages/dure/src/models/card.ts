@@ -27,6 +27,11 @@ export interface Policy {
   readonly backoffSec: number;
   /** After this many seconds a call is interrupted and counts as failed, at most {@link MAX_CALL_SEC}. Default 60 (our choice). */
   readonly timeoutSec: number;
+  /**
+   * After this many seconds without any sign of the provider a call is interrupted and counts as failed, at most {@link MAX_CALL_SEC}.
+   * Absent: no such bound, but 30 in the turns of a job. Source: docs/spec/jobs §4.
+   */
+  readonly idleTimeoutSec?: number;
   /** Name of a validator that the service knows; runs after the schema. */
   readonly validate?: string;
   /** Name of a schema that the service knows; the answer is JSON of this shape. */
@@ -59,6 +64,7 @@ export interface CardInput {
     readonly maxRetry?: number;
     readonly backoffSec?: SecondsInput;
     readonly timeoutSec?: SecondsInput;
+    readonly idleTimeoutSec?: SecondsInput;
     readonly validate?: string;
     readonly schema?: string;
     readonly maxToolRounds?: number;
@@ -179,6 +185,7 @@ const policy = fileObject({
   maxRetry: z.int().min(0).max(19).optional(),
   backoffSec: seconds.pipe(z.number().min(0).max(600)).default(1),
   timeoutSec: seconds.pipe(z.number().positive().max(MAX_CALL_SEC)).default(60),
+  idleTimeoutSec: seconds.pipe(z.number().positive().max(MAX_CALL_SEC)).optional(),
   validate: z.string().min(1).optional(),
   schema: z.string().min(1).optional(),
   maxToolRounds: z.int().min(0).max(64).default(8),

@@ -125,6 +125,8 @@ export interface ModelCallOptions {
   readonly onRecord?: (record: ModelCallRecord) => void;
   /** Milliseconds until the call is interrupted with `MODEL_TIMEOUT`. Default and at most {@link MAX_CALL_SEC} s. */
   readonly timeoutMs?: number;
+  /** Milliseconds without any sign of the provider (a piece of text, of reasoning, a ping) until the call is interrupted with `MODEL_TIMEOUT`. Default: no such bound. */
+  readonly idleTimeoutMs?: number | undefined;
   /** 1 for the first attempt. Only for the record. */
   readonly attempt?: number;
   /** Ids for record, log and span, such as `{turn, session, agent}`. */

@@ -305,6 +305,34 @@ describe("faults that only a raw server can play", () => {
     expect(server.requests()).toBe(2);
   });
 
+  test("a provider that gives no sign is interrupted, before its first byte and in the middle of its answer", async () => {
+    const begun = [{ type: "message_start", message: { id: "m", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 1, output_tokens: 1 } } }, { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }, { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Once" } }];
+    await using dumb = await rawServer(() => {});
+    await using stuck = await rawServer((response) => void response.writeHead(200, { "content-type": "text/event-stream" }).write(framesOf(begun)));
+    const { models } = makeModels();
+    const call = (baseUrl: string) => models.resolve({ provider: "anthropic", model: "m", baseUrl }).stream(ask("hello"), { idleTimeoutMs: 200 });
+
+    for (const { url } of [dumb, stuck]) await expect(call(url)).rejects.toMatchObject({ code: "MODEL_TIMEOUT", message: "anthropic:m gave no sign for 200 ms." });
+  });
+
+  test("a provider that pings while its model thinks is waited for", async () => {
+    const begun = [{ type: "message_start", message: { id: "m", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 1, output_tokens: 1 } } }];
+    const ended = [{ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }, { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "At last." } }, { type: "content_block_stop", index: 0 }, { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 3 } }, { type: "message_stop" }];
+    await using server = await rawServer(async (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(framesOf(begun));
+      for (let ping = 0; ping < 6; ping++) {
+        await systemClock.sleep(200);
+        response.write(framesOf([{ type: "ping" }]));
+      }
+      response.end(framesOf(ended));
+    });
+    const { models } = makeModels();
+
+    const answer = await models.resolve({ provider: "anthropic", model: "m", baseUrl: server.url }).stream(ask("hello"), { idleTimeoutMs: 900 });
+
+    expect(answer).toMatchObject({ text: "At last.", latencyMs: expect.toSatisfy((ms: number) => ms > 900) as number });
+  });
+
   test("a timeout closes the connection to the provider", async () => {
     let closed: () => void;
     const connectionClosed = new Promise<void>((resolve) => (closed = resolve));
@@ -422,21 +450,25 @@ function anthropicStart(): object {
 }
 
 function sendEvents(response: ServerResponse, events: readonly object[]): void {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const event of events) {
-    const type = "type" in event ? `event: ${String(event.type)}\n` : "";
-    response.write(`${type}data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", ...event })}\n\n`);
-  }
-  response.end();
+  response.writeHead(200, { "content-type": "text/event-stream" }).end(framesOf(events));
 }
 
-async function rawServer(answer: (response: ServerResponse) => void) {
+function framesOf(events: readonly object[]): string {
+  return events
+    .map((event) => {
+      const type = "type" in event ? `event: ${String(event.type)}\n` : "";
+      return `${type}data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", ...event })}\n\n`;
+    })
+    .join("");
+}
+
+async function rawServer(answer: (response: ServerResponse) => unknown) {
   const paths: string[] = [];
   const bodies: Promise<unknown>[] = [];
   const server = createServer((request, response) => {
     paths.push(request.url ?? "");
     bodies.push(json(request).catch(() => undefined));
-    answer(response);
+    void answer(response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { type Tracer, trace } from "@opentelemetry/api";
-import { type Clock, withTimeout } from "../kernel/clock.ts";
+import { type Clock, withIdleTimeout, withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -110,11 +110,13 @@ export class Models {
         clock,
         timeoutMs,
         () => failureError("timeout", `${modelName(llm)} did not answer within ${timeoutMs} ms.`),
-        async (callSignal) => {
-          const model = await open();
-          const { stream } = await model.doStream({ ...callOptions(request, limits), abortSignal: callSignal });
-          await reading.read(stream, callSignal);
-        },
+        (callSignal) =>
+          this.#whileAlive(llm, options.idleTimeoutMs, callSignal, async (aliveSignal, alive) => {
+            const model = await open();
+            // Raw pieces are told for the pings among them: a model that thinks in silence is alive.
+            const { stream } = await model.doStream({ ...callOptions(request, limits), abortSignal: aliveSignal, ...(alive && { includeRawChunks: true }) });
+            await reading.read(stream, aliveSignal, alive);
+          }),
         { signal },
       );
       const answer: ModelAnswer = {
@@ -135,6 +137,11 @@ export class Models {
       logger.debug({ ...labels, provider: llm.provider, model: llm.model, attempt, code, latencyMs: known.latencyMs }, `model call to ${modelName(llm)} ended with ${code}`);
       throw signal?.aborted ? failed : modelError(failed, { ...llm, now: clock.now(), facts: { usage: known.usage, ...this.#costOf(llm, known.usage) } });
     }
+  }
+
+  #whileAlive(llm: LlmRef, idleMs: number | undefined, signal: AbortSignal, work: (signal: AbortSignal, alive?: () => void) => Promise<void>): Promise<void> {
+    if (idleMs === undefined) return work(signal);
+    return withIdleTimeout(this.#options.clock, idleMs, () => failureError("timeout", `${modelName(llm)} gave no sign for ${idleMs} ms.`), work, { signal });
   }
 
   #costOf(llm: LlmRef, usage: ModelUsage): { costMicroUsd?: number } {
@@ -189,7 +196,7 @@ class Reading {
   }
 
   /** Reads to the end. After an abort nothing is taken in any more, and the connection is given up. */
-  async read(stream: ReadableStream<LanguageModelV4StreamPart>, signal: AbortSignal): Promise<void> {
+  async read(stream: ReadableStream<LanguageModelV4StreamPart>, signal: AbortSignal, alive?: () => void): Promise<void> {
     const reader = stream.getReader();
     const giveUp = (): void => void reader.cancel(signal.reason).catch(() => {});
     signal.addEventListener("abort", giveUp, { once: true });
@@ -198,6 +205,7 @@ class Reading {
         const { done, value } = await reader.read();
         signal.throwIfAborted();
         if (done) return;
+        alive?.();
         this.#take(value);
       }
     } catch (error) {

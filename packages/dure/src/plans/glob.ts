@@ -72,6 +72,9 @@ export function globsMeet(a: Glob, b: Glob): boolean {
 }
 
 export function pathsMeet(a: GlobPath, b: GlobPath): boolean {
+  // Most pairs part at the root.
+  const [first, other] = [a[0], b[0]];
+  if (first !== undefined && other !== undefined && first !== GLOBSTAR && other !== GLOBSTAR && !segmentsMeet(first, other)) return false;
   return sequencesMeet(a, b, (item) => item === GLOBSTAR, (one, other) => segmentsMeet(one as Segment, other as Segment));
 }
 
@@ -91,6 +94,8 @@ export function foldPath(text: string): string {
 }
 
 function segmentsMeet(a: Segment, b: Segment): boolean {
+  // Without a run they meet character by character, and most pairs differ in the first one.
+  if (!a.includes(STAR) && !b.includes(STAR)) return a.length === b.length && a.every((item, index) => setsMeet(item as CharSet, b[index] as CharSet));
   return sequencesMeet(a, b, (item) => item === STAR, (one, other) => setsMeet(one as CharSet, other as CharSet));
 }
 

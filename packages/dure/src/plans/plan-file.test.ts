@@ -94,6 +94,19 @@ And well.
     expect(concurrencyOf(plan.limits)).toBe(1);
   });
 
+  test("says in its workers what of the machine they get, in either spelling", () => {
+    const workers = (written: string): unknown => parsePlan("plan.yaml", withPorts(port("a")).replace("{ kind: offline }", written)).workers.default;
+
+    expect(workers("{ kind: offline, script: team.offline.yaml }")).toEqual({ kind: "offline", script: "team.offline.yaml" });
+    expect(workers("{ kind: acp, command: [claude-agent-acp], env: [ANTHROPIC_API_KEY], writable: [~/.claude, /var/cache/x], allow_home: [.claude, .config/claude] }")).toEqual({
+      kind: "acp",
+      command: ["claude-agent-acp"],
+      env: ["ANTHROPIC_API_KEY"],
+      writable: ["~/.claude", "/var/cache/x"],
+      allowHome: [".claude", ".config/claude"],
+    });
+  });
+
   test("may be written in code, where problems name the module's line", () => {
     const source = `export default definePlan({
   plan: "p",
@@ -118,6 +131,22 @@ And well.
 });
 
 describe("a plan that is wrong in one key", () => {
+  test.each([
+    ["env: [LD_PRELOAD]", /workers\.default\.env\.0: is a variable that dure sets or keeps away/],
+    ["env: [DURE_HOOK_TOKEN]", /workers\.default\.env\.0: is a variable that dure sets/],
+    ['env: ["A=B"]', /workers\.default\.env\.0: cannot be used; .*the name of a variable/],
+    ["env: A", /workers\.default\.env: cannot be used; .*names of variables/],
+    ["writable: [cache]", /workers\.default\.writable\.0: cannot be used; .*begins with \/ or ~\//],
+    ["writable: [~/../etc]", /workers\.default\.writable\.0: cannot be used/],
+    ["writable: [/]", /workers\.default\.writable\.0: cannot be used/],
+    ["allow_home: [/root]", /workers\.default\.allow_?[hH]ome\.0: cannot be used; .*below the home folder/],
+    ["allow_home: [a/../b]", /workers\.default\.allow_?[hH]ome\.0: cannot be used/],
+    ["script: ../other.yaml", /workers\.default\.script: the path has a segment . or \.\./],
+    ["model: offline", /workers\.default\.model: is no key of a worker of kind offline/],
+  ])("names what a worker may not get: %s", (written, words) => {
+    expect(told(withPorts(port("a")).replace("{ kind: offline }", `{ kind: offline, ${written} }`))).toEqual([expect.stringMatching(words)]);
+  });
+
   const cases: readonly (readonly [what: string, line: string, with_: string, told: string])[] = [
     ["an unknown key", "base: main", "bsae: main", 'plan.yaml:2:1 bsae: unknown key "bsae"; did you mean "base"?'],
     ["one key in two spellings", "limits: { max_concurrency: 3,", "limits: { max_concurrency: 3, maxConcurrency: 4,", 'plan.yaml:6:31 limits.maxConcurrency: "max_concurrency" and "maxConcurrency" are one setting; keep one of them'],

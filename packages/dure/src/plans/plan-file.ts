@@ -52,6 +52,7 @@ function settle(draft: PlanDraft): Plan {
   const limits: PlanLimits = withoutUndefined({ ...PLAN_LIMITS, timeoutPerPortMs: timeoutPerPort, tries: maxRetries, ...given }, PLAN_LIMITS);
   return {
     name: draft.plan,
+    ...(draft.repository !== undefined && { repository: draft.repository }),
     base: draft.base ?? "HEAD",
     ...(draft.setup !== undefined && { setup: draft.setup }),
     ...(draft.integration !== undefined && { integration: draft.integration }),
@@ -90,16 +91,17 @@ function rolesOf(roles: PlanDraft["roles"]): RoleSet {
 
 function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
   const specs = Object.entries(workers).map(([role, spec]): [string, WorkerSpec] => {
-    const { kind, command = [], model = "", prompt = "stdin" } = spec;
+    const { kind, command = [], model = "", prompt = "stdin", script, env, writable, allowHome } = spec;
+    const surroundings = { ...(env && { env }), ...(writable && { writable }), ...(allowHome && { allowHome }) };
     switch (kind) {
       case "acp":
-        return [role, { kind, command }];
+        return [role, { kind, command, ...surroundings }];
       case "model":
-        return [role, { kind, model }];
+        return [role, { kind, model, ...surroundings }];
       case "command":
-        return [role, { kind, command, prompt }];
+        return [role, { kind, command, prompt, ...surroundings }];
       case "offline":
-        return [role, { kind }];
+        return [role, { kind, ...(script !== undefined && { script }), ...surroundings }];
     }
   });
   const { default: everybody, orchestrator, ...byRole } = Object.fromEntries(specs);

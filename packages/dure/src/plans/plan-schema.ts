@@ -78,9 +78,39 @@ const modelText = z.string({ error: "must be offline, or provider:model" }).supe
   }
 });
 
+const ENV_WORDS = "must be a list of names of variables such as [ANTHROPIC_API_KEY]";
+/** A prefix that dure uses itself, and what a loader or runtime obeys before the program's own first line. */
+const ENV_REFUSED = /^(?:DURE_|LD_|DYLD_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|TMPDIR|PWD|HOME)$/;
+const envNames = z
+  .array(
+    z
+      .string({ error: ENV_WORDS })
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: "must be the name of a variable: Latin letters, digits and _" })
+      .refine((name) => !ENV_REFUSED.test(name), { error: "is a variable that dure sets or keeps away from workers" }),
+    { error: ENV_WORDS },
+  )
+  .max(100, { error: "must be at most 100 names" });
+
+const OUTSIDE_WORDS = "must be a path that begins with / or ~/, without . and .. in it";
+const hasPlainSegments = (path: string): boolean => !/[\x00-\x1f\x7f]/.test(path) && path.split("/").every((segment) => !["", ".", "..", "~"].includes(segment));
+const outsidePath = z
+  .string({ error: OUTSIDE_WORDS })
+  .max(1_024, { error: OUTSIDE_WORDS })
+  .refine((path) => /^~?\//.test(path) && hasPlainSegments(path.replace(/^~?\//, "")), { error: OUTSIDE_WORDS });
+const HOME_WORDS = "must be a path below the home folder, such as .claude";
+const homePath = z
+  .string({ error: HOME_WORDS })
+  .max(1_024, { error: HOME_WORDS })
+  .refine(hasPlainSegments, { error: HOME_WORDS });
+/** Below the folder of the plan, so that a plan can be moved with its scripts. */
+const scriptPath = z.string({ error: "must be the path of a YAML or JSON file, from the folder of the plan" }).superRefine((written, context) => {
+  const problem = pathProblem(written);
+  if (problem) context.addIssue({ code: "custom", message: `${PATH_REASONS[problem]}; write the path of a script, from the folder of the plan` });
+});
+
 /** Which keys a kind of worker takes beside `kind`. Source: docs/spec/plans §6. */
-const WORKER_KEYS = { acp: ["command"], model: ["model"], command: ["command", "prompt"], offline: [] } as const satisfies Record<string, readonly WorkerKey[]>;
-type WorkerKey = "command" | "model" | "prompt";
+const WORKER_KEYS = { acp: ["command"], model: ["model"], command: ["command", "prompt"], offline: ["script"] } as const satisfies Record<string, readonly WorkerKey[]>;
+type WorkerKey = "command" | "model" | "prompt" | "script";
 const NEEDED_KEYS = { acp: ["command"], model: ["model"], command: ["command"], offline: [] } as const satisfies Record<string, readonly WorkerKey[]>;
 const KINDS = ["acp", "model", "command", "offline"] as const;
 
@@ -90,12 +120,16 @@ const worker = settings({
   model: modelText.optional(),
   /** How a `command` gets its prompt. Default `stdin`. */
   prompt: oneOf(["stdin", "file"]).optional(),
+  script: scriptPath.optional(),
+  env: envNames.optional(),
+  writable: z.array(outsidePath, { error: "must be a list of paths such as [~/.claude]" }).max(100, { error: "must be at most 100 paths" }).optional(),
+  allowHome: z.array(homePath, { error: "must be a list of paths below the home folder such as [.claude]" }).max(100, { error: "must be at most 100 paths" }).optional(),
 }).superRefine((spec, context) => {
   for (const key of NEEDED_KEYS[spec.kind]) {
     if (spec[key] === undefined) context.addIssue({ code: "custom", path: [key], message: `is missing; a worker of kind ${spec.kind} needs it` });
   }
   const known: readonly string[] = WORKER_KEYS[spec.kind];
-  for (const key of ["command", "model", "prompt"] as const) {
+  for (const key of ["command", "model", "prompt", "script"] as const) {
     if (spec[key] !== undefined && !known.includes(key)) context.addIssue({ code: "custom", path: [key], message: `is no key of a worker of kind ${spec.kind}` });
   }
 });
@@ -133,6 +167,8 @@ const limits = settings({
 
 export const planSchema = settings({
   plan: id,
+  /** Folder of the repository, from the folder of the plan. Default: that of the team. */
+  repository: line(1_000, "the path of a folder").optional(),
   base: gitRef.optional(),
   setup: command.optional(),
   integration: command.optional(),

@@ -5,6 +5,8 @@ import type { BudgetLimit } from "../models/card.ts";
 export interface Plan {
   /** The key `plan`. Stands in names of branches and folders. */
   readonly name: string;
+  /** Folder of the repository, from the folder of the plan; absent: the one that the run is asked for. */
+  readonly repository?: string;
   /** What the work starts from: a branch, a tag or a commit. Default `HEAD`. */
   readonly base: string;
   /** A shell command that runs once in each worktree. */
@@ -95,11 +97,24 @@ export interface PlanWorkers {
 }
 
 /** Source: docs/spec/plans §6. */
-export type WorkerSpec =
-  | { readonly kind: "acp"; readonly command: readonly string[] }
-  | { readonly kind: "model"; readonly model: string }
-  | { readonly kind: "command"; readonly command: readonly string[]; readonly prompt: "stdin" | "file" }
-  | { readonly kind: "offline" };
+export type WorkerSpec = WorkerSurroundings &
+  (
+    | { readonly kind: "acp"; readonly command: readonly string[] }
+    | { readonly kind: "model"; readonly model: string }
+    | { readonly kind: "command"; readonly command: readonly string[]; readonly prompt: "stdin" | "file" }
+    /** `script`: path of a YAML or JSON file, from the folder of the plan; without one the worker changes nothing. */
+    | { readonly kind: "offline"; readonly script?: string }
+  );
+
+/** What a worker's processes get of the machine beside the tree and their scratch folder. Nothing, unless the plan says so. */
+export interface WorkerSurroundings {
+  /** Names of variables that are passed on from dure's own environment. Default none. */
+  readonly env?: readonly string[];
+  /** Files and folders outside of the tree that it may write: absolute, or `~/…` for the home folder. Default none. */
+  readonly writable?: readonly string[];
+  /** Paths below the home folder, such as `.claude`, that stay visible although they may hold secrets. Default none. */
+  readonly allowHome?: readonly string[];
+}
 
 /**
  * A plan in code. Gives back what it gets, typed; it is read and checked when it is loaded, so that an error can name the

@@ -1,7 +1,9 @@
+import type { Database } from "../durable/database.ts";
 import type { Leases } from "../durable/leases.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { AccountState, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
+import type { Directory } from "./directory.ts";
 import { topicOf, type RoomsSetting } from "./talk.ts";
 
 /** How often a process looks whether an account is free, milliseconds. With leases of 6 s a dead holder is replaced within 10 s. */
@@ -35,13 +37,38 @@ export class Accounts {
 
   async start(): Promise<void> {
     await this.learn();
-    const { adapters, directory, database, outbox } = this.#setting;
+    const { adapters, directory, outbox } = this.#setting;
+    await this.enrol(directory);
     for (const adapter of adapters.values()) {
-      for (const account of directory.accountsOf(adapter.name)) {
-        await database.query(ENROL, [adapter.name, account.id, account.agent, account.displayName, adapter.isLocal ? "ready" : "starting"]);
-        if (!adapter.isLocal) this.#running.push(this.#keep(adapter, account));
-      }
+      if (!adapter.isLocal) for (const account of directory.accountsOf(adapter.name)) this.#running.push(this.#keep(adapter, account));
+      if (!adapter.isLocal) await this.#tellWaiting(adapter.name);
       if (adapter.isLocal) outbox.handle(topicOf(adapter.name, "", true), this.#delivery.handler(adapter));
+    }
+  }
+
+  /** A row for each account. One of a platform is connected at the next start; one of our own is there at once. */
+  async enrol(directory: Directory): Promise<void> {
+    const { adapters, database } = this.#setting;
+    for (const adapter of adapters.values()) {
+      for (const account of directory.accountsOf(adapter.name)) await database.query(ENROL, [adapter.name, account.id, account.agent, account.displayName, adapter.isLocal ? "ready" : "starting"]);
+    }
+  }
+
+  /** Words of agents whose account this team does not have any more leave nowhere, and nobody else would say so. */
+  async #tellWaiting(adapter: string): Promise<void> {
+    const { database, store, directory, logger } = this.#setting;
+    for (const { account, agent, count } of await waitingForNobody(database, adapter, directory)) {
+      const who = directory.find(agent)?.displayName ?? agent;
+      logger.error({ adapter, account, messages: count }, `${count} messages of ${who} wait: there is no token for the account ${adapter}:${account}`);
+      await database.transaction((tx) =>
+        store.escalate(tx, {
+          subject: `room:account:${adapter}:${agent}`,
+          type: "account",
+          severity: "high",
+          title: `${who} (${adapter}): ${count} waiting, no token for this account.`,
+          context: { adapter, account, agent, waiting: count },
+        }),
+      );
     }
   }
 
@@ -85,7 +112,7 @@ export class Accounts {
           subject: `room:account:${adapter}:${account.agent}`,
           type: "account",
           severity: "critical",
-          question: `${account.displayName} (${adapter}): ${detail ?? "the token is not accepted"}`,
+          title: `${account.displayName} (${adapter}): ${detail ?? "the token is not accepted"}`,
           context: { adapter, account: account.id, agent: account.agent },
         });
       }
@@ -136,6 +163,11 @@ export class Accounts {
   }
 }
 
+/** Accounts for which something waits to leave, that are not in this team and that no living process has. */
+export async function waitingForNobody(database: Pick<Database, "query">, adapter: string, directory: Directory): Promise<readonly { readonly account: string; readonly agent: string; readonly count: number }[]> {
+  return database.query(WAITING, [adapter, topicOf(adapter, "", false), directory.accountsOf(adapter).map(({ id }) => id)]);
+}
+
 interface AccountBefore {
   readonly state: AccountState;
   /** This process holds its connection; anybody does. */
@@ -155,6 +187,16 @@ export function isOffline(account: { state: AccountState; changedAt: number } | 
 }
 
 
+const WAITING = {
+  name: "account.waiting",
+  text: `with waiting as (
+           select substr(topic, length($2) + 1) as account, count(*)::integer as count from dure.outbox where state in ('pending', 'sending') and starts_with(topic, $2) group by 1
+         )
+         select w.account, coalesce(a.agent, w.account) as agent, w.count from waiting w left join dure.accounts a on a.adapter = $1 and a.id = w.account
+          where not w.account = any($3::text[])
+            and not exists (select from dure.leases l join dure.processes p on p.id = l.holder where l.name = 'account:' || $1 || ':' || w.account and p.ended_at is null)
+          order by w.account`,
+};
 const ENROL = {
   name: "account.enrol",
   text: `insert into dure.accounts as a (adapter, id, agent, display_name, state) values ($1, $2, $3, $4, $5)

@@ -156,8 +156,8 @@ export class Collaboration {
     await store.escalate(tx, {
       subject: `room:offline:${pairOf(from.id, target.id).join(":")}:AGENT_OFFLINE`,
       type: "agent_offline",
-      severity: "warning",
-      question: `${from.displayName} → ${target.displayName}: ${target.displayName} ${why}.`,
+      severity: "medium",
+      title: `${from.displayName} → ${target.displayName}: ${target.displayName} ${why}.`,
       context: { from: from.id, to: target.id, adapter: channel.adapter },
     });
     return { ...refuse("AGENT_OFFLINE", `${target.displayName} (${target.id}) ${why}.`, "Do it yourself, ask another agent, or tell the person; an operator has been told."), escalated: true };
@@ -267,7 +267,7 @@ export class Collaboration {
     const text = trip.kind === "pair" ? texts.pairBlocked(from.displayName, target.displayName, trip.minutes) : texts.chainStopped(trip.chain.map((agent) => directory.nameOf(agent)).join(" → "));
     // Told once while its escalation is open, by the one who was refused.
     if (!told && trip.place !== undefined) await enqueueNotice(tx, { place: trip.place, author: from.id, text });
-    await store.escalate(tx, { subject, type: "conflict", severity: "warning", question: text, context: { guard: trip.kind, from: from.id, to: target.id, place: trip.place ?? null }, options: [{ value: "resume", label: "풀기 / Lift" }, { value: "seen", label: "확인 / Seen" }] });
+    await store.escalate(tx, { subject, type: "conflict", severity: "medium", ...(trip.place !== undefined && { source: { room: trip.place } }), title: text, context: { guard: trip.kind, from: from.id, to: target.id, place: trip.place ?? null }, suggestedActions: [{ value: "resume", label: "풀기 / Lift", style: "primary" }, { value: "seen", label: "확인 / Seen" }] });
     return { ...refuse("LOOP_GUARD", trip.message, trip.hint), escalated: true };
   }
 

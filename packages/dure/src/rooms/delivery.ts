@@ -6,6 +6,7 @@ import { ChannelError, type ChannelAdapter, type ChannelFailure, type FoundOnPla
 import type { Directory } from "./directory.ts";
 import { addressOf, type Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
+import { namedAt } from "./mentions.ts";
 import { enqueueNotice } from "./notices.ts";
 import { partKey, partLength, type RoomsSetting, type Talk } from "./talk.ts";
 import { splitMessage } from "./text.ts";
@@ -174,9 +175,10 @@ export class Delivery {
     await store.escalate(tx, {
       subject: subjectOf(failure, message, place, adapter.name),
       type: failure === "credential" ? "account" : "delivery",
-      severity: failure === "credential" || given.outcome === "unknown" ? "critical" : "warning",
+      severity: failure === "credential" ? "critical" : given.outcome === "unknown" ? "high" : "medium",
       tenant: place.tenant,
-      question: `${directory.nameOf(message.author)} → ${place.name}: ${error.message ?? "not delivered"}`,
+      source: { room: place.id },
+      title: `${directory.nameOf(message.author)} → ${place.name}: ${error.message ?? "not delivered"}`,
       context: { message: messageId, place: place.id, account: message.author, adapter: adapter.name, code: error.code ?? null, outcome: given.outcome, attempts: given.attempts },
     });
     await store.emit(tx, [{ type: "room.delivery_failed", role: "system", room: place.id, agent: message.author, data: { message: messageId, outcome: given.outcome, code: error.code ?? null, detail: error.message ?? null } }]);
@@ -237,12 +239,17 @@ function answerOf(found: FoundOnPlatform): ProbeAnswer {
   return found.found === "no" ? "not_happened" : "unknown";
 }
 
-/** Names of the mentioned as `<@agent-id>`, which the adapter turns into its platform's mention. Only where nothing hangs before the `@`. */
-function linked(text: string, mentions: readonly string[], directory: Directory): string {
+/** The first name of each that is mentioned as `<@agent-id>`, which the adapter turns into its platform's mention; not where the name begins a longer one. */
+export function linked(text: string, mentions: readonly string[], directory: Directory): string {
   let linkedText = text;
   for (const agent of mentions) {
     const names = [directory.nameOf(agent), agent].sort((a, b) => b.length - a.length).map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-    linkedText = linkedText.replace(new RegExp(`(?<![\\p{L}\\p{N}<\`])@(?:${names.join("|")})`, "iu"), `<@${agent}>`);
+    let isLinked = false;
+    linkedText = linkedText.replace(new RegExp(`(?<![\\p{L}\\p{N}<\`])@(?:${names.join("|")})`, "giu"), (name, at: number, all: string) => {
+      if (isLinked || namedAt(all, at, directory.names) !== agent) return name;
+      isLinked = true;
+      return `<@${agent}>`;
+    });
   }
   return linkedText;
 }

@@ -36,24 +36,32 @@ export interface RoomChannel {
  * added to the configuration later is not in here until a reload.
  */
 export class Directory {
-  readonly agents: readonly RoomAgent[];
-  readonly channels: readonly RoomChannel[];
-  /** Every name that a text may call an agent by. */
-  readonly names: MentionDirectory;
-  readonly #byId: ReadonlyMap<string, RoomAgent>;
-  readonly #byAccount = new Map<string, RoomAgent>();
-  readonly #platformIds = new Map<string, RoomAgent>();
+  #table: Table;
 
   constructor(options: { agents: readonly RoomAgent[]; channels: readonly RoomChannel[] }) {
-    this.agents = options.agents;
-    this.channels = options.channels;
-    this.names = mentionDirectory(options.agents.map((agent) => ({ agent: agent.id, names: [agent.displayName, ...Object.values(agent.accounts).map(({ id }) => id)] })));
-    this.#byId = new Map(options.agents.map((agent) => [agent.id, agent]));
-    for (const agent of options.agents) {
-      for (const [adapter, account] of Object.entries(agent.accounts)) {
-        this.#byAccount.set(account.id, agent);
-        if (account.platformId !== undefined) this.#platformIds.set(`${adapter}:${account.platformId}`, agent);
-      }
+    this.#table = tableOf(options);
+  }
+
+  get agents(): readonly RoomAgent[] {
+    return this.#table.agents;
+  }
+
+  get channels(): readonly RoomChannel[] {
+    return this.#table.channels;
+  }
+
+  /** Every name that a text may call an agent by. */
+  get names(): MentionDirectory {
+    return this.#table.names;
+  }
+
+  /** Takes over what another one says, all at once. What platforms have told of accounts that stay is kept. */
+  replace({ agents, channels }: Directory): void {
+    const told = this.#table.platformIds;
+    this.#table = tableOf({ agents, channels });
+    for (const [key, { id }] of told) {
+      const agent = this.#table.byId.get(id);
+      if (agent) this.#table.platformIds.set(key, agent);
     }
   }
 
@@ -63,7 +71,7 @@ export class Directory {
 
   /** By agent id, else by account id; undefined when neither is known. */
   find(idOrAccount: string): RoomAgent | undefined {
-    return this.#byId.get(idOrAccount) ?? this.#byAccount.get(idOrAccount);
+    return this.#table.byId.get(idOrAccount) ?? this.#table.byAccount.get(idOrAccount);
   }
 
   /** The same, or `AGENT_UNKNOWN` that says which ids exist and what to do. */
@@ -75,27 +83,27 @@ export class Directory {
 
   unknownHint(id: string): string {
     const known = this.agents.map((agent) => `${agent.id} (${agent.displayName})`).join(", ") || "none";
-    return `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and agents.${id}.accounts for other account ids), then a restart`;
+    return `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and agents.${id}.accounts for other account ids), then dure reload or a restart`;
   }
 
   /** The agent that an account of the platform belongs to. */
   byPlatformId(adapter: string, platformId: string): RoomAgent | undefined {
-    return this.#platformIds.get(`${adapter}:${platformId}`);
+    return this.#table.platformIds.get(`${adapter}:${platformId}`);
   }
 
   /** The platform has told which user an account is. */
   learnPlatformId(adapter: string, account: string, platformId: string): void {
-    const agent = this.#byAccount.get(account);
-    if (agent) this.#platformIds.set(`${adapter}:${platformId}`, agent);
+    const agent = this.#table.byAccount.get(account);
+    if (agent) this.#table.platformIds.set(`${adapter}:${platformId}`, agent);
   }
 
   platformIdOf(adapter: string, agent: string): string | undefined {
-    for (const [key, known] of this.#platformIds) if (known.id === agent && key.startsWith(`${adapter}:`)) return key.slice(adapter.length + 1);
+    for (const [key, known] of this.#table.platformIds) if (known.id === agent && key.startsWith(`${adapter}:`)) return key.slice(adapter.length + 1);
     return undefined;
   }
 
   account(adapter: string, agent: string): ChannelAccount | undefined {
-    const found = this.#byId.get(agent);
+    const found = this.#table.byId.get(agent);
     const account = found?.accounts[adapter];
     if (!found || !account) return undefined;
     const platformId = this.platformIdOf(adapter, agent);
@@ -116,7 +124,7 @@ export class Directory {
   }
 
   nameOf(agent: string): string {
-    return this.#byId.get(agent)?.displayName ?? agent;
+    return this.#table.byId.get(agent)?.displayName ?? agent;
   }
 
   /** The table, one line per agent; an agent that a connected platform does not know is a warning with the key to set. */
@@ -131,6 +139,28 @@ export class Directory {
       }
     }
   }
+}
+
+interface Table {
+  readonly agents: readonly RoomAgent[];
+  readonly channels: readonly RoomChannel[];
+  readonly names: MentionDirectory;
+  readonly byId: ReadonlyMap<string, RoomAgent>;
+  readonly byAccount: ReadonlyMap<string, RoomAgent>;
+  /** `adapter:platformId`; grows as platforms tell. */
+  readonly platformIds: Map<string, RoomAgent>;
+}
+
+function tableOf({ agents, channels }: { agents: readonly RoomAgent[]; channels: readonly RoomChannel[] }): Table {
+  const accounts = agents.flatMap((agent) => Object.entries(agent.accounts).map(([adapter, account]) => ({ agent, adapter, ...account })));
+  return {
+    agents,
+    channels,
+    names: mentionDirectory(agents.map((agent) => ({ agent: agent.id, names: [agent.displayName, ...Object.values(agent.accounts).map(({ id }) => id)] }))),
+    byId: new Map(agents.map((agent) => [agent.id, agent])),
+    byAccount: new Map(accounts.map(({ agent, id }) => [id, agent])),
+    platformIds: new Map(accounts.flatMap(({ agent, adapter, platformId }) => (platformId === undefined ? [] : [[`${adapter}:${platformId}`, agent] as const]))),
+  };
 }
 
 /** Id of the place of a configured channel: `web:general`. */

@@ -23,6 +23,8 @@ export class Inbound implements ChannelPort {
   readonly #accounts: Accounts;
   readonly #press: ButtonAnswer;
   readonly #over = new AbortController();
+  /** `agent:place` where an account was last known to hear or read nothing; the holder of an account fills it when it begins. */
+  readonly #deaf = new Set<string>();
 
   constructor(setting: RoomsSetting, parts: { adapter: ChannelAdapter; talk: Talk; accounts: Accounts; press: ButtonAnswer }) {
     this.#setting = setting;
@@ -77,7 +79,7 @@ export class Inbound implements ChannelPort {
         await store.emit(tx, closed.map(({ id }) => ({ type: "room.closed", role: "system", room: id, data: { because: change.kind } })));
         await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), because);
         if (change.kind === "channel-removed") {
-          await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "warning", tenant: place.tenant, question: `${place.name}: ${change.kind}`, context: { place: place.id, adapter: this.#adapter.name } });
+          await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "medium", tenant: place.tenant, source: { room: place.id }, title: `${place.name}: ${change.kind}`, context: { place: place.id, adapter: this.#adapter.name } });
         }
       }
       if (change.kind === "access-lost") {
@@ -86,11 +88,13 @@ export class Inbound implements ChannelPort {
         await store.escalate(tx, {
           subject: `room:access:${account.agent}:${place.id}`,
           type: "account",
-          severity: "warning",
+          severity: "medium",
           tenant: place.tenant,
-          question: `${account.displayName} → ${place.name}: ${this.#adapter.name} does not let it in any more.`,
+          source: { room: place.id },
+          title: `${account.displayName} → ${place.name}: ${this.#adapter.name} does not let it in any more.`,
           context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
         });
+        this.#deaf.add(deafKey(account, place));
       }
       if (change.kind === "thread-archived" || change.kind === "thread-opened") await tx.query(ARCHIVE, [place.id, change.kind === "thread-archived"]);
       if (change.kind === "renamed") await tx.query(RENAME, [place.id, change.name]);
@@ -106,6 +110,7 @@ export class Inbound implements ChannelPort {
   /** Reads what came while nobody listened: young messages are decided as usual, older ones recorded; an old mention is told to have been missed. */
   async mayHaveMissed(account: ChannelAccount): Promise<void> {
     const { database, limits } = this.#setting;
+    for (const { key } of await database.query<{ key: string }>(DEAF, [account.agent])) this.#deaf.add(key);
     const places = await database.query<Unread>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs]);
     for (const unread of places) await this.#catchUp(account, unread, 0);
   }
@@ -129,6 +134,7 @@ export class Inbound implements ChannelPort {
         isUnheeded ||= unheard !== undefined && message.at >= unread.known_since;
       }
       if (isUnheeded) await this.#tellMissed(place, account); // one line, however many
+      await this.#hearsAgain(account, place);
       if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
     } catch (error) {
       if (this.#over.signal.aborted) return;
@@ -151,6 +157,18 @@ export class Inbound implements ChannelPort {
     return newest.filter(({ platformId }) => isLater(platformId, last));
   }
 
+  /** What was reported of this place and account is over: nobody has to do anything about it any more. */
+  async #hearsAgain(account: ChannelAccount, place: Place): Promise<void> {
+    const key = deafKey(account, place);
+    if (!this.#deaf.has(key)) return;
+    const { database, store } = this.#setting;
+    await database.transaction(async (tx) => {
+      for (const what of ["access", "unread"]) await store.settleEscalation(tx, `room:${what}:${key}`, account.id);
+    });
+    this.#deaf.delete(key);
+    this.#talk.announce();
+  }
+
   #isOld(message: InboundMessage): boolean {
     return this.#setting.clock.now() - message.at > this.#setting.limits.missedMs;
   }
@@ -160,12 +178,14 @@ export class Inbound implements ChannelPort {
       this.#setting.store.escalate(tx, {
         subject: `room:unread:${account.agent}:${place.id}`,
         type: "account",
-        severity: "warning",
+        severity: "medium",
         tenant: place.tenant,
-        question: `${account.displayName} → ${place.name}: ${why}`,
+        source: { room: place.id },
+        title: `${account.displayName} → ${place.name}: ${why}`,
         context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
       }),
     );
+    this.#deaf.add(deafKey(account, place));
   }
 
   async pressed(_account: ChannelAccount, press: { value: string; person: { id: string; name: string }; place: PlaceAddress }): Promise<string> {
@@ -219,6 +239,7 @@ export class Inbound implements ChannelPort {
       isUnheeded = unheeded.length > 0;
     }
     await database.query(READ, [this.#adapter.name, account.id, place.id, message.platformId]);
+    await this.#hearsAgain(account, place);
     return isUnheeded ? place : undefined;
   }
 
@@ -306,6 +327,16 @@ const READ = {
   name: "inbound.read",
   text: `insert into dure.account_reads as r (adapter, account, place, platform_id) values ($1, $2, $3, $4)
          on conflict (adapter, account, place) do update set platform_id = $4, at = clock_timestamp() where (length($4), $4) > (length(r.platform_id), r.platform_id)`,
+};
+/** As subjects of escalations end: `room:access:<agent>:<place>`, `room:unread:<agent>:<place>`. */
+function deafKey(account: ChannelAccount, place: Pick<Place, "id">): string {
+  return `${account.agent}:${place.id}`;
+}
+
+const DEAF = {
+  name: "inbound.deaf",
+  text: `select regexp_replace(subject, '^room:(access|unread):', '') as key from dure.escalations
+          where status = 'open' and (starts_with(subject, 'room:access:' || $1 || ':') or starts_with(subject, 'room:unread:' || $1 || ':'))`,
 };
 const READABLE = {
   name: "inbound.readable",

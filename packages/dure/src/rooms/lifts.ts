@@ -71,11 +71,11 @@ export class Lifts {
 /** Agents may speak again in a place. */
 export const RESUME = { name: "rooms.resume", text: "update dure.places set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}' where id = $1" };
 
-const IS_LIFT = "type = 'conflict' and status = 'answered' and used_at is null and answer->>'value' = 'resume' and starts_with(subject, 'room:loop:')";
-const ANSWERED = { name: "lift.answered", text: `select id from dure.escalations where ${IS_LIFT} order by answered_at limit 50` };
+const IS_LIFT = "type = 'conflict' and status = 'resolved' and used_at is null and resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')";
+const ANSWERED = { name: "lift.answered", text: `select id from dure.escalations where ${IS_LIFT} order by resolved_at limit 50` };
 const TAKE = {
   name: "lift.take",
   text: `update dure.escalations set used_at = clock_timestamp() where id = (select id from dure.escalations where id = $1 and ${IS_LIFT} for update skip locked)
-         returning id, answered_by as by, context`,
+         returning id, resolved_by as by, context`,
 };
 const FORGET_CALLS = { name: "lift.forget_calls", text: "update dure.agent_pairs set calls = '{}' where (one = $1 and other = $2) or (one = $2 and other = $1)" };

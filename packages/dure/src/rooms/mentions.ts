@@ -61,6 +61,12 @@ export function findMentions(text: string, directory: MentionDirectory): Mention
   return { agents: [...agents], everyone };
 }
 
+/** Whom the name right behind the `@` at `at` means, by the same rules; undefined where it is nobody's, or the beginning of a longer one. */
+export function namedAt(text: string, at: number, directory: MentionDirectory): AgentId | undefined {
+  const named = nameAfter(text, at + 1, directory)?.who;
+  return named === EVERYONE ? undefined : named;
+}
+
 export function mentionDirectory(agents: readonly MentionableAgent[]): MentionDirectory {
   const byName = new Map<string, AgentId | typeof EVERYONE>([
     ["everyone", EVERYONE],

@@ -7,6 +7,8 @@ export interface Notice {
   readonly place: string;
   readonly author: string;
   readonly text: string;
+  /** Answers to an escalation: `escalation-id:value`. */
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
 }
 
 export const NOTICE_TOPIC = "room.notice";
@@ -21,10 +23,10 @@ export function noticeHandler(setting: RoomsSetting, talk: Talk): TransactionalH
   return {
     transactional: true,
     run: async (payload, { tx }) => {
-      const { place: id, author, text } = payload as unknown as Notice;
+      const { place: id, author, text, buttons } = payload as unknown as Notice;
       const place = await setting.store.open(tx, id);
       if (!place || place.state === "closed" || !setting.directory.account(place.adapter, author)) return;
-      await talk.say(tx, place, { author, text, mark: "notice" });
+      await talk.say(tx, place, { author, text, mark: "notice", ...(buttons && { buttons }) });
       setting.clock.after(0, () => talk.announce());
     },
   };

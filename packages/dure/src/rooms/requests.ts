@@ -114,9 +114,10 @@ export class Requests {
       await store.escalate(tx, {
         subject: `room:unanswered:${id}`,
         type: "unanswered",
-        severity: "warning",
+        severity: "medium",
         tenant: place.tenant,
-        question: `${directory.nameOf(request.from_agent)} → ${directory.nameOf(request.to_agent)}: ${minutes} min (${place.name})`,
+        source: { room: place.id },
+        title: `${directory.nameOf(request.from_agent)} → ${directory.nameOf(request.to_agent)}: ${minutes} min (${place.name})`,
         context: { request: id, from: request.from_agent, to: request.to_agent, thread: place.id },
       });
     });

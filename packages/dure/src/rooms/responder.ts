@@ -5,6 +5,7 @@ import type { ProcessLease } from "../durable/processes.ts";
 import type { Cancel } from "../kernel/clock.ts";
 import { storable } from "../durable/storable.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { SuggestedAction } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts";
@@ -260,9 +261,9 @@ export class Responder {
 
   /** The turn waits for a person's decision: the question stands in the place, with its answers as buttons. First answer wins. */
   async #showQuestions(tx: Transaction, handling: HandlingRow, place: OpenPlace): Promise<void> {
-    const asked = await tx.query<{ id: string; question: string; options: readonly { value: string; label: string }[] }>(QUESTIONS_OF, [handling.turn]);
-    for (const { id, question, options } of asked) {
-      await this.#talk.say(tx, place, { author: handling.agent, text: question, mark: "notice", buttons: options.map(({ value, label }) => ({ value: `${id}:${value}`, label })) });
+    const asked = await tx.query<{ id: string; title: string; description: string; actions: readonly SuggestedAction[] }>(QUESTIONS_OF, [handling.turn]);
+    for (const { id, title, description, actions } of asked) {
+      await this.#talk.say(tx, place, { author: handling.agent, text: description === "" ? title : description, mark: "notice", buttons: actions.map(({ value, label }) => ({ value: `${id}:${value}`, label })) });
     }
   }
 
@@ -333,7 +334,7 @@ const ANSWER_OF = {
   text: "select m.text from dure.handlings h join dure.room_messages m on m.id = h.answer where h.message = $1 and h.agent = $2",
 };
 const REQUEST = { name: "handling.request", text: "select from_agent, chain from dure.requests where id = $1" };
-const QUESTIONS_OF = { name: "handling.questions", text: "select id, question, options from dure.escalations where turn_id = $1 and status = 'open' order by created_at" };
+const QUESTIONS_OF = { name: "handling.questions", text: "select id, title, description, actions from dure.escalations where turn_id = $1 and status = 'open' order by created_at" };
 const LEAVE = { name: "handling.leave", text: "delete from dure.participants where place = $1 and agent = $2" };
 const PREVIOUS_OWN = {
   name: "handling.previous_own",

@@ -1,7 +1,8 @@
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { NewEntry } from "../durable/outbox.ts";
 import { storable } from "../durable/storable.ts";
-import { newId } from "../kernel/ids.ts";
+import { raiseEscalations, settleEscalation } from "../escalations/inbox.ts";
+import type { NewEscalation } from "../kernel/escalation.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
 import type { RoomLimits } from "./limits.ts";
@@ -57,36 +58,21 @@ export class RoomStore {
 
   /** One open escalation per subject; a repeat changes nothing. Gives the open one's id. */
   async escalate(tx: Queryable, escalation: RoomEscalation): Promise<string> {
-    const { subject, type, severity, question, context, tenant = "", session, options = SEEN } = escalation;
-    const entry = { id: newId("escalation"), tenant, type, severity, session, subject, question, context, options };
-    await tx.query(RAISE, [storable([entry])]);
-    const [open] = await tx.query<{ id: string }>(OPEN_ESCALATION, [subject]);
-    if (open && open.id !== entry.id) return open.id;
-    await this.emit(tx, [{ type: "escalation.raised", role: "system", ...(session !== undefined && { session }), data: { id: entry.id, kind: type, subject, severity } }]);
-    return entry.id;
+    const [open] = await raiseEscalations(tx, [{ suggestedActions: SEEN, ...escalation }]);
+    return open!.id;
   }
 
   /** Closes what waits for a decision that nobody needs any more. */
   async settleEscalation(tx: Queryable, subject: string, by: string): Promise<void> {
-    const closed = await tx.query<{ id: string; type: string }>(SETTLE_ESCALATION, [subject, by]);
-    await this.emit(tx, closed.map(({ id, type }) => ({ type: "escalation.answered", role: "system", data: { id, kind: type, value: "settled", by } })));
+    await settleEscalation(tx, subject, { by });
   }
 }
 
 /** What an operator can say to something that only wants to be known. */
 const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
 
-export interface RoomEscalation {
-  readonly subject: string;
-  /** `delivery`, `agent_offline`, `conflict`, `unanswered`, `account`. */
-  readonly type: string;
-  readonly severity: "info" | "warning" | "critical";
-  readonly question: string;
-  readonly context: Readonly<Record<string, unknown>>;
-  readonly tenant?: string;
-  readonly session?: string;
-  readonly options?: readonly { readonly value: string; readonly label: string }[];
-}
+/** Default: an operator can only say that it has been seen. */
+export type RoomEscalation = Omit<NewEscalation, "suggestedActions"> & Partial<Pick<NewEscalation, "suggestedActions">>;
 
 /** The parameter of dure.write_message. */
 export interface WrittenMessage {
@@ -218,17 +204,10 @@ export function messageOf(row: MessageRow): StoredMessage {
 const OPEN = { name: "room.open", text: "select dure.open_place($1, $2) as place" };
 const WRITE = { name: "room.write", text: "select dure.write_message($1) as result" };
 const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
-const RAISE = { name: "room.raise", text: "select dure.raise_escalations($1)" };
-const OPEN_ESCALATION = { name: "room.open_escalation", text: "select id from dure.escalations where subject = $1 and status = 'open'" };
 const PLACE = { name: "room.place", text: "select * from dure.places where id = $1" };
 const PLACE_AT = { name: "room.place_at", text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)" };
 const MESSAGE = { name: "room.message", text: "select * from dure.room_messages where id = $1" };
 const MESSAGE_AT = {
   name: "room.message_at",
   text: "select m.* from dure.room_parts p join dure.room_messages m on m.id = p.message where p.adapter = $1 and p.platform_id = $2",
-};
-const SETTLE_ESCALATION = {
-  name: "room.settle_escalation",
-  text: `update dure.escalations set status = 'answered', answer = '{"value": "settled"}', answered_by = $2, answered_at = clock_timestamp()
-         where subject = $1 and status = 'open' returning id, type`,
 };

@@ -9,6 +9,7 @@ import type { RetentionRule } from "../durable/retention.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
+import type { SuggestedAction } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
@@ -28,7 +29,7 @@ import { Responder } from "./responder.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { checkText, LONGEST_TEXT } from "./text.ts";
-import type { RoomLocale } from "./texts.ts";
+import { roomTexts, type RoomLocale } from "./texts.ts";
 
 export interface RoomsOptions {
   readonly database: Database;
@@ -116,6 +117,12 @@ export class Rooms {
     return this.#started;
   }
 
+  /** Rows for the channels and accounts of a directory that this one's is to be replaced by. Connections stay as they are. */
+  async enrol(directory: Directory): Promise<void> {
+    await this.#makePlaces(directory);
+    await this.#accounts.enrol(directory);
+  }
+
   async stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     await this.#stopped;
@@ -181,12 +188,14 @@ export class Rooms {
   /** A person takes an agent out of a thread. */
   async removeParticipant(id: string, agent: string, who: RoomPerson): Promise<void> {
     const place = await this.place(id, who);
-    const { database, store } = this.#setting;
+    const { database, store, directory, locale } = this.#setting;
     await database.transaction(async (tx) => {
-      await store.open(tx, place.id);
+      const open = await store.open(tx, place.id);
       const gone = await tx.query(REMOVE, [place.id, agent]);
       if (gone.length === 0) throw new DureError("PARTICIPANT_UNKNOWN", `${agent} takes no part in ${place.name}.`, { class: "not-found" });
       await store.emit(tx, [{ type: "room.left", role: "system", room: place.id, agent, data: { by: who.person, parent: place.parent } }]);
+      if (!open || open.state === "closed" || !directory.account(place.adapter, agent)) return;
+      await this.#talk.say(tx, open, { author: agent, text: roomTexts(locale).removed(directory.nameOf(agent), who.person), mark: "notice" });
     });
     this.#talk.announce();
   }
@@ -216,13 +225,9 @@ export class Rooms {
   }
 
   async #start(): Promise<void> {
-    const { database, directory, adapters, outbox, logger } = this.#options;
+    const { directory, adapters, outbox, logger } = this.#options;
     directory.log(logger, adapters.map((adapter) => adapter.name));
-    for (const channel of directory.channels) {
-      await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
-      await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel]);
-      await database.query(KEEP_THREADS, [channelPlaceId(channel), channel.adapter, channel.channel]);
-    }
+    await this.#makePlaces(directory);
     outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
     for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);
     await this.#accounts.start();
@@ -230,6 +235,15 @@ export class Rooms {
     this.#requests.start();
     this.#lifts.start();
     this.#sink?.start();
+  }
+
+  async #makePlaces(directory: Directory): Promise<void> {
+    const { database } = this.#options;
+    for (const channel of directory.channels) {
+      await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
+      await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel]);
+      await database.query(KEEP_THREADS, [channelPlaceId(channel), channel.adapter, channel.channel]);
+    }
   }
 
   async #stop(): Promise<void> {
@@ -251,9 +265,9 @@ export class Rooms {
   }
 
   async #press(id: string, value: string, by: string): Promise<{ label: string }> {
-    const [row] = await this.#options.database.query<{ tenant: string; options: readonly { value: string; label: string }[] }>(OPTIONS, [id]);
-    await this.#options.inbox.answer(id, value, { tenant: row?.tenant ?? "", name: by });
-    return { label: row?.options.find((option) => option.value === value)?.label ?? value };
+    const [row] = await this.#options.database.query<{ tenant: string; actions: readonly SuggestedAction[] }>(ACTIONS, [id]);
+    await this.#options.inbox.answer(id, { value }, { tenant: row?.tenant ?? "", name: by });
+    return { label: row?.actions.find((action) => action.value === value)?.label ?? value };
   }
 }
 
@@ -300,4 +314,4 @@ const DIRECT = {
          on conflict (adapter, tenant, person, agent) where kind = 'direct' do update set name = $2 returning id`,
 };
 const REMOVE = { name: "rooms.remove", text: "delete from dure.participants where place = $1 and agent = $2 returning agent" };
-const OPTIONS = { name: "rooms.options", text: "select tenant, options from dure.escalations where id = $1" };
+const ACTIONS = { name: "rooms.actions", text: "select tenant, actions from dure.escalations where id = $1" };

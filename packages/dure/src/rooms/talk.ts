@@ -325,21 +325,22 @@ export class Talk {
   }
 
   /** Gives the button that answers. */
-  async #askToLift(tx: Transaction, place: OpenPlace, question: string): Promise<{ value: string; label: string }> {
+  async #askToLift(tx: Transaction, place: OpenPlace, title: string): Promise<{ value: string; label: string }> {
     const id = await this.#setting.store.escalate(tx, {
       subject: `room:loop:${place.id}`,
       type: "conflict",
-      severity: "warning",
+      severity: "medium",
       tenant: place.tenant,
-      question,
+      source: { room: place.id },
+      title,
       context: { place: place.id, name: place.name, guard: "thread-rate" },
-      options: [LIFT, { value: "seen", label: "확인 / Seen" }],
+      suggestedActions: [LIFT, { value: "seen", label: "확인 / Seen" }],
     });
     return { value: `${id}:${LIFT.value}`, label: LIFT.label };
   }
 }
 
-const LIFT = { value: "resume", label: "풀기 / Lift" } as const;
+const LIFT = { value: "resume", label: "풀기 / Lift", style: "primary" } as const;
 
 /** What a decision needs to know of a message, stored or new. */
 type DecidedMessage = Pick<StoredMessage, "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request">;

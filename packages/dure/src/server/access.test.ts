@@ -220,7 +220,7 @@ describe("tokens", () => {
     expect([login.status, wrong.status, logout.status]).toEqual([204, 401, 204]);
     expect(setCookie).toMatch(new RegExp(`^${COOKIE}=[A-Za-z0-9_-]+; Path=/; HttpOnly; SameSite=Strict$`));
     expect(setCookie).not.toContain(text);
-    expect(JSON.parse(me.body)).toEqual({ auth: "token", scopes: ["chat"], dev_mode: false, locale: "ko" });
+    expect(JSON.parse(me.body)).toEqual({ auth: "token", scopes: ["chat"], person: "test", dev_mode: false, locale: "ko" });
     expect([posted.status, forged.status, silent.status]).toEqual([200, 403, 403]);
     expect(String(logout.headers["set-cookie"])).toContain("Max-Age=0");
     expect(server.audit.map(({ what, subject }) => [what, subject])).toEqual([["login", id], ["logout", id]]);

@@ -130,8 +130,11 @@ export function assertMay(principal: Principal | null, scope: RouteScope): void 
 }
 
 export function hasScope(principal: Principal, scope: Scope): boolean {
-  return principal.scopes.includes(scope) || principal.scopes.includes("admin");
+  return principal.scopes.some((given) => given === scope || given === "admin" || WIDER[scope]?.includes(given) === true);
 }
+
+/** Scopes that hold another one. */
+const WIDER: Partial<Record<Scope, readonly Scope[]>> = { "plans:read": ["plans", "plans:run"], "plans:run": ["plans"] };
 
 /** Refuses to be reached from other machines without tokens. Throws `BIND_NEEDS_TOKEN`. */
 export function assertBindable(host: string, auth: TokenStore | "open"): void {

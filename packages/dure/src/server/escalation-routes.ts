@@ -1,53 +1,107 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import type { Escalation } from "../escalations/inbox.ts";
+import type { Inbox } from "../escalations/inbox.ts";
+import { ESCALATION_SEVERITIES, ESCALATION_STATUSES, ESCALATION_STEPS, ESCALATION_TYPES, NOTE_MOST, type Escalation } from "../kernel/escalation.ts";
 import { toWire } from "../kernel/wire.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
 
-const EscalationAnswer = z
-  .looseObject({ id: z.string(), type: z.string(), severity: z.enum(["info", "warning", "critical"]), status: z.enum(["open", "answered", "expired"]), question: z.string() })
-  .meta({ description: "A recorded request for a decision." });
+/** What the routes need of the inbox. */
+export type EscalationInbox = Pick<Inbox, "list" | "get" | "answer" | "dismiss">;
+
+const id = z.string().max(200);
+const time = z.number().meta({ description: "Milliseconds since the epoch." });
+
+const EscalationJson = z
+  .object({
+    id: z.string(),
+    source: z.object({ run: id.optional(), port: id.optional(), job: id.optional(), room: id.optional(), session: id.optional(), turn: id.optional(), service: id.optional() }).meta({ description: "Where it comes from." }),
+    type: z.enum(ESCALATION_TYPES),
+    severity: z.enum(ESCALATION_SEVERITIES),
+    title: z.string(),
+    description: z.string(),
+    context: z.record(z.string(), z.unknown()).meta({ description: "What it is about; its keys are those of whoever raised it." }),
+    suggested_actions: z.array(z.object({ value: z.string(), label: z.string(), style: z.enum(["primary", "danger"]).optional(), asks: z.literal("text").optional() })),
+    status: z.enum(ESCALATION_STATUSES),
+    resolution: z.object({ value: z.string(), note: z.string().optional() }).nullable(),
+    resolved_by: z.string().nullable(),
+    resolved_at: time.nullable(),
+    created_at: time,
+    expires_at: time.nullable(),
+    step: z.enum(ESCALATION_STEPS).meta({ description: "Who has it: where it was raised, the operator agent, or people." }),
+    next_step_at: time.nullable(),
+  })
+  .meta({ id: "Escalation", description: "A recorded request for a decision." });
 
 const ListQuery = z.object({
-  status: z.enum(["open", "answered", "expired"]).optional(),
-  session: z.string().max(200).optional(),
-  limit: z.coerce.number().int().min(1).max(200).optional(),
+  status: z.enum(ESCALATION_STATUSES).optional(),
+  severity: z.enum(ESCALATION_SEVERITIES).optional(),
+  type: z.enum(ESCALATION_TYPES).optional(),
+  run: id.optional(),
+  port: id.optional(),
+  job: id.optional(),
+  room: id.optional(),
+  session: id.optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().max(200).optional(),
 });
 
-const AnswerBody = z.object({ value: z.string().min(1).max(100).meta({ description: "One of the escalation's option values." }) });
+const note = z.string().max(NOTE_MOST).optional();
+const Params = z.object({ id: z.string().min(1).max(100) });
+const AnswerBody = z.object({ value: z.string().min(1).max(100).meta({ description: "The value of one of the suggested actions." }), note: note.meta({ description: "A hint, a reason." }) });
 
-/** The one inbox: what waits for a person, and the answers. */
+/** The one inbox: what waits for a decision, and the decisions. */
 export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { inbox, audit }) => {
   if (!inbox) return;
 
   app.get(
     "/v1/escalations",
-    { config: { scope: "chat" }, schema: { tags: ["escalations"], summary: "What waits for a person, newest first", querystring: ListQuery, response: { 200: z.object({ items: z.array(EscalationAnswer) }), ...problems(400, 401, 403) } } },
-    async (request) => {
-      const { status, session, limit } = request.query;
-      const items = await inbox.list({ tenant: callerOf(request).tenant, ...(status && { status }), ...(session !== undefined && { session }), ...(limit !== undefined && { limit }) });
-      return { items: items.map(escalationToWire) };
+    {
+      config: { scope: "chat" },
+      schema: { tags: ["escalations"], summary: "What waits for a decision and what was decided, newest first", querystring: ListQuery, response: { 200: z.object({ items: z.array(EscalationJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } },
     },
+    async (request) => {
+      const { items, nextCursor } = await inbox.list({ tenant: callerOf(request).tenant, ...request.query });
+      return { items: items.map(onWire), next_cursor: nextCursor };
+    },
+  );
+
+  app.get(
+    "/v1/escalations/:id",
+    { config: { scope: "chat" }, schema: { tags: ["escalations"], summary: "One escalation", params: Params, response: { 200: EscalationJson, ...problems(401, 403, 404) } } },
+    async (request) => onWire(await inbox.get(request.params.id, callerOf(request))),
   );
 
   app.post(
     "/v1/escalations/:id/answer",
     {
       config: { scope: "admin" },
-      schema: { tags: ["escalations"], summary: "Answers one question; what waited for it goes on", params: z.object({ id: z.string().min(1).max(100) }), body: AnswerBody, response: { 200: z.object({ turn_id: z.string().nullable() }), ...problems(400, 401, 403, 404, 409) } },
+      schema: { tags: ["escalations"], summary: "Decides; what waited for it goes on", params: Params, body: AnswerBody, response: { 200: z.object({ turn_id: z.string().nullable(), escalation: EscalationJson }), ...problems(400, 401, 403, 404, 409) } },
     },
     async (request) => {
       const who = callerOf(request);
-      const { turn } = await inbox.answer(request.params.id, request.body.value, who);
+      const { turn, escalation } = await inbox.answer(request.params.id, request.body, who);
       audit?.({ who, what: `escalation.${request.body.value}`, subject: request.params.id });
-      return { turn_id: turn };
+      return { turn_id: turn, escalation: onWire(escalation) };
+    },
+  );
+
+  app.post(
+    "/v1/escalations/:id/dismiss",
+    {
+      config: { scope: "admin" },
+      schema: { tags: ["escalations"], summary: "Nobody will decide; what waited for it ends as if it had not been asked", params: Params, body: z.object({ note }).nullish(), response: { 200: EscalationJson, ...problems(400, 401, 403, 404, 409) } },
+    },
+    async (request) => {
+      const who = callerOf(request);
+      const escalation = await inbox.dismiss(request.params.id, who, request.body?.note);
+      audit?.({ who, what: "escalation.dismissed", subject: request.params.id });
+      return onWire(escalation);
     },
   );
 };
 
-/** The context belongs to whoever raised it: its keys stay as they are. */
-function escalationToWire({ context, ...rest }: Escalation): z.infer<typeof EscalationAnswer> {
-  return { ...(toWire(rest) as z.infer<typeof EscalationAnswer>), context };
+function onWire(escalation: Escalation): z.infer<typeof EscalationJson> {
+  return toWire(escalation) as z.infer<typeof EscalationJson>;
 }

@@ -85,6 +85,30 @@ test("the list is filtered by status and agent and goes on behind its cursor", a
   expect((await server.fetch("/v1/jobs?cursor=nonsense")).status).toBe(400);
 });
 
+test("a whole work is listed by its root, and the events of a job are read by it, from the log and live", async () => {
+  const { jobId } = await dure.jobs.ask({ agent: "ruda", target: "eden", message: "When is it done?" });
+  await dure.jobs.ask({ agent: "ruda", target: "eden", message: "And the other one?" });
+
+  const work = await dure.jobs.list({ root: jobId });
+  const seen: string[] = [];
+  for await (const event of dure.events({ job: jobId, types: ["job.*"] }, { last: 100 })) {
+    seen.push(`${event.job} ${event.type}`);
+    if (event.type === "job.completed") break;
+  }
+
+  expect(work.items.map((job) => job.jobId)).toEqual([jobId]);
+  expect((await dure.jobs.list({ parent: jobId })).items).toEqual([]);
+  expect([seen.at(0), seen.at(-1), new Set(seen.map((line) => line.split(" ")[0]))]).toEqual([`${jobId} job.accepted`, `${jobId} job.completed`, new Set([jobId])]);
+});
+
+test("who cancels or retries a completed job is told something true", async () => {
+  const { jobId } = await dure.jobs.ask({ agent: "ruda", target: "eden", message: "When is it done?" });
+
+  const answers = await Promise.all(["cancel", "retry"].map(async (what) => (await server.fetch(`/v1/jobs/${jobId}/${what}`, { method: "POST" })).json() as Promise<{ code: string; hint: string }>));
+
+  expect(answers).toMatchObject([{ code: "JOB_TRANSITION", hint: "It did what it was asked; there is nothing left to change." }, { code: "JOB_NOT_RETRYABLE", hint: "It did what it was asked; ask again for more." }]);
+});
+
 test("a stream begins with the whole job, brings each turn once, ends with the job, and goes on behind an id", async () => {
   gate = Promise.withResolvers();
   const { jobId } = await dure.jobs.ask({ agent: "ruda", target: "gated", message: "Please go on", maxTurns: 3, waitSec: 0 });

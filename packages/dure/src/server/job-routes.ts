@@ -54,6 +54,8 @@ const JobDetailJson = JobJson.extend({
 const ListQuery = z.object({
   status: status.optional(),
   agent: agentId.optional().meta({ description: "As asking or as asked one." }),
+  parent: jobId.optional().meta({ description: "The job that asked for it." }),
+  root: jobId.optional().meta({ description: "The job with which its whole work began; it is among them." }),
   since: duration.optional().meta({ description: "Made within this time, such as `1h`." }),
   limit: z.coerce.number().int().min(1).max(200).optional(),
   cursor: z.string().max(100).optional(),

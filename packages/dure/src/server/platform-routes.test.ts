@@ -113,7 +113,7 @@ describe("how the process is", () => {
     expect([health.status, await health.json()]).toEqual([200, { status: "ok", version: "0.1.0" }]);
     expect([ready.status, await ready.json()]).toEqual([503, { ready: false, checks: { database: { ok: false, detail: "connection refused" } } }]);
     expect([metrics.headers.get("content-type"), await metrics.text()]).toEqual(["text/plain; version=0.0.4; charset=utf-8", "dure_turns_total 1\n"]);
-    expect(await me.json()).toEqual({ auth: "open", scopes: ["chat", "rooms", "jobs", "plans", "admin"], dev_mode: false, locale: "ko" });
+    expect(await me.json()).toEqual({ auth: "open", scopes: ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"], person: null, dev_mode: false, locale: "ko" });
   });
 
   test("a health check that throws is not ready, and strangers get no details", async () => {

@@ -8,7 +8,7 @@ import { toWire } from "../kernel/wire.ts";
 import { cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
-import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, NotReady, problems, ReadyAnswer, ResumeHeaders, splitList } from "./schemas.ts";
+import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, NotReady, problems, ReadyAnswer, ReloadAnswer, ResumeHeaders, splitList } from "./schemas.ts";
 import type { Health, ServerParts } from "./server.ts";
 import { frame } from "./sse.ts";
 import type { Scope } from "./token-store.ts";
@@ -57,6 +57,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     async (request) => ({
       auth: auth === "open" ? ("open" as const) : ("token" as const),
       scopes: [...request.principal!.scopes],
+      person: request.principal!.person ?? null,
       dev_mode: parts.devMode,
       locale: parts.locale,
     }),
@@ -114,6 +115,21 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     },
   );
 
+  const { reload } = parts;
+  if (reload) {
+    app.post(
+      "/v1/reload",
+      { config: { scope: "admin" }, schema: { tags: ["operation"], summary: "Reads configuration, agents, personas and services anew; turns that run finish on theirs", response: { 200: ReloadAnswer, ...problems(400, 401, 403, 409) } } },
+      async (request) => {
+        const who = callerOf(request);
+        if (who.tenant !== "") throw new DureError("RELOAD_NOT_ALLOWED", "A tenant's token cannot reload the team of all tenants.", { class: "forbidden", hint: "Use a token without a tenant." });
+        const { services, agents, restart } = await reload();
+        parts.audit?.({ who, what: "team.reload", subject: "team" });
+        return { services: [...services], agents: [...agents], restart: [...restart] };
+      },
+    );
+  }
+
   app.get("/openapi.json", { config: { scope: "public" }, schema: { hide: true } }, async () => app.swagger());
 };
 
@@ -123,12 +139,13 @@ async function beginOf(events: EventSource, last: number | undefined, filter: Ev
 }
 
 function filterOf(query: z.output<typeof EventsQuery>): EventFilter {
-  const { types, session, run, room, role } = query;
+  const { types, session, run, room, job, role } = query;
   return {
     ...(types === undefined ? {} : { types: splitList(types) }),
     ...(session === undefined ? {} : { session }),
     ...(run === undefined ? {} : { run }),
     ...(room === undefined ? {} : { room }),
+    ...(job === undefined ? {} : { job }),
     ...(role === undefined ? {} : { role }),
   };
 }
@@ -137,7 +154,7 @@ function filterOf(query: z.output<typeof EventsQuery>): EventFilter {
 const SCOPES_OF_ROLE = {
   conversation: ["chat"],
   delegation: ["rooms", "jobs"],
-  orchestration: ["plans"],
+  orchestration: ["plans:read"],
   system: ["admin"],
 } as const satisfies Record<EventRole, readonly Scope[]>;
 
@@ -147,13 +164,15 @@ function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent
   return SCOPES_OF_ROLE[event.role].some((scope) => hasScope(principal, scope));
 }
 
-/** A tenant sees the events of its own sessions. Throws `SESSION_UNKNOWN` for another's, `EVENTS_NEED_SESSION` without one. */
-async function assertOwn({ conversations }: ServerParts, principal: Principal, filter: EventFilter): Promise<void> {
+/** A tenant sees the events of its own sessions and jobs. Throws `SESSION_UNKNOWN` or `JOB_UNKNOWN` for another's, `EVENTS_NEED_SESSION` without one. */
+async function assertOwn({ conversations, jobs }: ServerParts, principal: Principal, filter: EventFilter): Promise<void> {
   if (principal.caller.tenant === "" || hasScope(principal, "admin")) return;
-  if (filter.session === undefined) {
-    throw new DureError("EVENTS_NEED_SESSION", "A tenant's token reads the events of one session.", { class: "forbidden", hint: "Add ?session=<session_id>." });
+  const isJob = filter.job !== undefined && jobs !== undefined;
+  if (filter.session === undefined && !isJob) {
+    throw new DureError("EVENTS_NEED_SESSION", "A tenant's token reads the events of one session or one job.", { class: "forbidden", hint: "Add ?session=<session_id> or ?job=<job_id>." });
   }
-  await conversations.session(filter.session, { caller: principal.caller });
+  if (filter.session !== undefined) await conversations.session(filter.session, { caller: principal.caller });
+  if (isJob) await jobs.get(filter.job!, { tenant: principal.caller.tenant });
 }
 
 /** Who asks on a public route, if they can say so; a bad token is nobody here. */

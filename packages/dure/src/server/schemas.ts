@@ -77,6 +77,7 @@ export const EventsQuery = z.object({
   session: sessionId.optional(),
   run: z.string().max(200).optional(),
   room: z.string().max(200).optional(),
+  job: z.string().max(100).optional(),
   role: z.enum(["conversation", "delegation", "orchestration", "system"]).optional(),
   last_event_id: z.string().max(100).optional(),
   last: z.coerce
@@ -198,9 +199,14 @@ export const ServicesAnswer = z.object({
 });
 
 export const StopAnswer = z.object({ turn_id: z.string(), status: z.literal("stopping") });
-export const MeAnswer = z.object({ auth: z.enum(["open", "token"]), scopes: z.array(z.enum(SCOPES)), dev_mode: z.boolean(), locale: z.string() });
+export const MeAnswer = z.object({ auth: z.enum(["open", "token"]), scopes: z.array(z.enum(SCOPES)), person: z.string().nullable().meta({ description: "Name of the person whose token it is, as rooms call them; null where nobody is logged in." }), dev_mode: z.boolean(), locale: z.string() });
 export const HealthAnswer = z.object({ status: z.literal("ok"), version: z.string() });
 export const ReadyAnswer = z.object({ ready: z.boolean(), checks: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string().optional() })) });
+export const ReloadAnswer = z.object({
+  services: z.array(z.string()),
+  agents: z.array(z.string()),
+  restart: z.array(z.string()).meta({ description: "Keys of the configuration that have changed and stay as they were until a restart." }),
+});
 /** 503 of `/readyz`: why it cannot work, or, while it closes, a problem. */
 export const NotReady = {
   description: "Not ready",

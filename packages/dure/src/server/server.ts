@@ -6,8 +6,8 @@ import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { jsonSchemaTransformObject, validatorCompiler } from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
-import type { Inbox } from "../escalations/inbox.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { PlanDesk } from "../plans/run/plan-desk.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
@@ -17,11 +17,12 @@ import { assertBindable } from "./access.ts";
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { dashboardRoutes } from "./dashboard.ts";
-import { escalationRoutes } from "./escalation-routes.ts";
+import { escalationRoutes, type EscalationInbox } from "./escalation-routes.ts";
 import type { EventSource } from "./event-source.ts";
 import { guardRequests, type RequestLimits } from "./guard.ts";
 import { jobRoutes } from "./job-routes.ts";
 import { describeRoute } from "./openapi.ts";
+import { planRoutes } from "./plan-routes.ts";
 import { platformRoutes } from "./platform-routes.ts";
 import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
@@ -33,13 +34,17 @@ export interface ServerOptions {
   readonly conversations: Conversations;
   readonly events: EventSource;
   /** Absent: nothing asks for decisions, and the routes are not there. */
-  readonly inbox?: Pick<Inbox, "list" | "answer"> | undefined;
+  readonly inbox?: EscalationInbox | undefined;
   /** Absent: the team has no agents, and the routes are not there. */
   readonly rooms?: Rooms | undefined;
   /** Absent: no agents that could ask each other, and the routes are not there. */
   readonly jobs?: Jobs | undefined;
+  /** Absent: no plans, and the routes are not there. */
+  readonly plans?: PlanDesk | undefined;
   /** Answers within a second or two, also while the database is away; `/readyz` is 503 unless `ready`. */
   readonly health: () => Promise<Health>;
+  /** Reads the team's files anew; throws without having changed anything. Absent: the route is not there. */
+  readonly reload?: (() => Promise<{ readonly services: readonly string[]; readonly agents: readonly string[]; readonly restart: readonly string[] }>) | undefined;
   /** Prometheus text, version 0.0.4. */
   readonly metrics: () => Promise<string>;
   /** `open` answers to everybody and is only bound to this machine. */
@@ -131,6 +136,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     void app.register(escalationRoutes, parts);
     void app.register(roomRoutes, parts);
     void app.register(jobRoutes, parts);
+    void app.register(planRoutes, parts);
     void app.register(platformRoutes, parts);
     void app.register(dashboardRoutes, parts);
   });

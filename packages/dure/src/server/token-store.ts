@@ -4,8 +4,8 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 
-/** What a token may do; `admin` includes the others. Source: docs/spec/platform §6. */
-export const SCOPES = ["chat", "rooms", "jobs", "plans", "admin"] as const;
+/** What a token may do; `admin` includes the others, `plans` both of its own: to look, and to run, which runs shell commands. Source: docs/spec/platform §6. */
+export const SCOPES = ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface TokenRecord {

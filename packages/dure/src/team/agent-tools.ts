@@ -4,13 +4,16 @@ import { askAgentTool } from "../jobs/ask-agent-tool.ts";
 import { endConversationTool } from "../jobs/exchange-tools.ts";
 import { jobOfSession } from "../jobs/job.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { Inbox } from "../escalations/inbox.ts";
 import { DureError } from "../kernel/errors.ts";
 import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/tools.ts";
+import { resolveEscalationTool } from "./escalations.ts";
 
 /** What the tools of agents work with; open when the team has started. */
 export interface AgentToolsParts {
   readonly rooms: RoomToolsParts;
   readonly jobs: Jobs;
+  readonly inbox: Inbox;
 }
 
 /** Tools that every agent of a team gets. They are values that services hold from the start; a call waits for `parts`. */
@@ -24,6 +27,10 @@ export function agentTools(agent: string, parts: () => Promise<AgentToolsParts>)
   return {
     collaborate: collaborateTool(agent, rooms),
     ask_agent: askAgentTool(jobs, { requester: agent }),
+    resolve_escalation: resolveEscalationTool(agent, async () => {
+      const { inbox, rooms: { database } } = await parts();
+      return { inbox, database };
+    }),
     cancel_job: cancelJobTool(agent, async () => (await parts()).jobs),
     ...presence,
     end_conversation: inExchangesOr(endConversationTool(jobs), presence["end_conversation"]!),

@@ -43,9 +43,9 @@ test("an agent proposes a memory; the file changes only when a person says yes, 
 
   expect((await t.say("we move in May")).done.error?.code).toBe("APPROVAL_PENDING");
   expect(await readFile(file, "utf8")).toBe("- likes tea\n");
-  const [escalation] = await inbox.list({ tenant: "", status: "open" });
-  expect(escalation?.question).toBe("MEMORY.md: - the office moves in May");
-  const { turn } = await inbox.answer(escalation!.id, "approve", { tenant: "", name: "boss" });
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+  expect(escalation?.title).toBe("MEMORY.md: - the office moves in May");
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
   for await (const { event } of t.engine.read(turn!)) if (event.type === "DONE") expect(event.data.message).toBe("기억했어요");
 
   expect(await readFile(file, "utf8")).toBe("- likes tea\n- the office moves in May\n");

@@ -140,6 +140,30 @@ describe("dure.config.ts", () => {
   });
 });
 
+test("escalations name an agent that answers for itself, a channel that is there, an address, and times", async () => {
+  const team = (escalations: object): Parameters<typeof readTeam>[0] => ({ services: { faq: "./services/faq" }, agents: { ruda: {}, bank: { service: "faq" } }, rooms: { channels: { ops: {} } }, escalations });
+  const problemsOf = async (escalations: object): Promise<unknown> => (await failure(readTeam(team(escalations), folder))).problems;
+
+  expect((await readTeam(team({ operator: "ruda", room: "ops", webhook: "https://ops.example/hook", after: { critical: "2m", high: 60_000 } }), folder)).config.escalations).toEqual({
+    operator: "ruda",
+    room: "ops",
+    webhook: "https://ops.example/hook",
+    after: { critical: 120_000, high: 60_000 },
+  });
+  expect(await problemsOf({ operator: "rudda", room: "op" })).toEqual([
+    expect.objectContaining({ key: "escalations.operator", message: "names no agent of this team", allowed: "ruda, bank", hint: "did you mean ruda?" }),
+    expect.objectContaining({ key: "escalations.room", message: "names no channel of this team", allowed: "ops", hint: "did you mean ops?" }),
+  ]);
+  expect(await problemsOf({ operator: "bank" })).toEqual([expect.objectContaining({ key: "escalations.operator", allowed: "an agent without service" })]);
+  expect(await problemsOf({ webhook: "ftp://ops.example", after: { critical: "0s", low: "1m" } })).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ key: "escalations.webhook", allowed: "an address that begins with http:// or https://" }),
+      expect.objectContaining({ key: "escalations.after.critical", allowed: expect.stringContaining("from 1s to 7d") as string }),
+      expect.objectContaining({ key: "escalations.after.low" }),
+    ]),
+  );
+});
+
 test("a team in code is checked by the same schema", async () => {
   const error = await failure(readTeam({ services: { faq: "./services/faq" }, server: { port: 1.5 } }, folder));
 

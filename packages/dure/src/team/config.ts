@@ -126,6 +126,17 @@ export const teamSchema = settings({
     /** What all jobs of one root may use together. */
     treeTokens: wholeNumber(1, 1_000_000_000).optional(),
   }).optional(),
+  /** Who is told of what waits for a decision, and when. The dashboard shows everything at once. */
+  escalations: settings({
+    /** The agent that is asked before people are. */
+    operator: id.optional(),
+    /** Key of the channel where people are told, with the answers as buttons. */
+    room: id.optional(),
+    /** An address that gets a POST when people are to decide; signed with DURE_WEBHOOK_SECRET. */
+    webhook: z.url({ protocol: /^https?$/, error: "must be an address that begins with http:// or https://" }).optional(),
+    /** How long the operator has before people are told, by severity. */
+    after: settings({ critical: duration("1s", "7d").optional(), high: duration("1s", "7d").optional(), medium: duration("1s", "7d").optional() }).optional(),
+  }).optional(),
   /** By name. The first one is the default. */
   services: z.record(z.string(), service, { error: "must be services by name" }).refine((services) => Object.keys(services).length > 0, { error: "must be at least one service by its name" }),
   limits: settings({
@@ -327,6 +338,12 @@ function roomProblems(config: TeamConfig, document: SettingsDocument): Problem[]
   }
   for (const [agent, { channel }] of Object.entries(config.agents ?? {})) check(["agents", agent, "channel"], channel, channels, "channel");
   check(["rooms", "sink", "channel"], config.rooms?.sink?.channel, channels, "channel");
+  check(["escalations", "operator"], config.escalations?.operator, agents, "agent");
+  check(["escalations", "room"], config.escalations?.room, agents.length === 0 ? [] : channels, "channel");
+  const operator = config.escalations?.operator;
+  if (operator !== undefined && config.agents?.[operator]?.service !== undefined) {
+    problems.push(problemAt(document, ["escalations", "operator"], "names an agent that answers through a service of its own, which has no tool to decide with", { allowed: "an agent without service" }));
+  }
   check(["rooms", "defaultChannel"], config.rooms?.defaultChannel, channels, "channel");
   return problems;
 }

@@ -1,6 +1,7 @@
 import { valueAt } from "../engine/load-service-document.ts";
 import { MEMORY_DEFAULTS } from "../engine/memory.ts";
 import type { BusyPolicy } from "../engine/service.ts";
+import { ROUTE_AFTER_MS } from "../escalations/route.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
@@ -42,6 +43,9 @@ export const SETTINGS = {
   suspendMs: value<number>({ path: ["limits", "thread", "suspend"], fallback: ROOM_LIMITS.suspendMs, source: "docs/spec/collaboration §5", unit: "ms" }),
   exchangeMessages: value<number>({ path: ["limits", "exchange"], fallback: ROOM_LIMITS.exchangeMessages, source: "docs/spec/collaboration §5", unit: "messages" }),
   chainDepth: value<number>({ path: ["limits", "chainDepth"], fallback: ROOM_LIMITS.chainDepth, source: "docs/spec/collaboration §5", unit: "agents" }),
+  escalationCriticalMs: value<number>({ path: ["escalations", "after", "critical"], fallback: ROUTE_AFTER_MS.critical, source: "docs/spec/plans §7", unit: "ms" }),
+  escalationHighMs: value<number>({ path: ["escalations", "after", "high"], fallback: ROUTE_AFTER_MS.high, source: "docs/spec/plans §7", unit: "ms" }),
+  escalationMediumMs: value<number>({ path: ["escalations", "after", "medium"], fallback: ROUTE_AFTER_MS.medium, source: "docs/spec/plans §7", unit: "ms" }),
   sessionQueue: value<number>({ path: ["limits", "sessionQueue"], fallback: 20, source: "docs/spec/conversation §3", unit: "messages" }),
   messageBytes: value<number>({ path: ["limits", "messageBytes"], fallback: 65_536, source: "docs/spec/conversation §6", unit: "bytes" }),
   maxFillTurns: value<number>({ path: ["limits", "maxFillTurns"], variable: "maxFillTurns", fallback: 5, source: "docs/spec/conversation §8", unit: "turns" }),

@@ -3,6 +3,7 @@ import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 
 interface Totals {
   readonly turns_done: string;
@@ -14,8 +15,8 @@ interface Totals {
 }
 
 /** Prometheus text: this process, and what the database holds of turns and model calls. */
-export function teamMetrics(parts: { database: Database; engine: Engine; events: EventLog; lease: ProcessLease }): () => Promise<string> {
-  const { database, engine, events, lease } = parts;
+export function teamMetrics(parts: { database: Database; engine: Engine; events: EventLog; lease: ProcessLease; jobs: Jobs | undefined }): () => Promise<string> {
+  const { database, engine, events, lease, jobs } = parts;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
@@ -33,12 +34,21 @@ export function teamMetrics(parts: { database: Database; engine: Engine; events:
     tokensOut: gauge("dure_model_tokens_out", "Output tokens of the calls that are kept."),
     cost: gauge("dure_model_cost_micro_usd", "Cost of the calls that are kept, millionths of a US dollar."),
   };
+  const standing = jobs && {
+    pending: gauge("dure_jobs_pending", "Jobs that wait for their permit, in all processes."),
+    running: gauge("dure_jobs_running", "Jobs that go on, in all processes."),
+  };
   return async () => {
     here.running.set(engine.running);
     here.statements.set(database.statements);
     here.held.set(lease.state === "held" ? 1 : 0);
     try {
       here.lag.set(await events.lag());
+      if (standing) {
+        const { pending, running } = await jobs.standing();
+        standing.pending.set(pending);
+        standing.running.set(running);
+      }
       const [totals] = await database.query<Totals>({ name: "metrics", text: TOTALS });
       if (totals) {
         all.done.set(Number(totals.turns_done));

@@ -11,6 +11,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { waitingForNobody } from "../rooms/accounts.ts";
 import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
@@ -93,6 +94,17 @@ export async function checkAccounts(team: LoadedTeam, environment: Environment, 
     }
   }
   return findings;
+}
+
+/** What agents have said and cannot leave, because the account has no token any more; for the doctor. */
+export async function checkWaiting({ config }: LoadedTeam, environment: Environment, database: Database): Promise<readonly AccountFinding[]> {
+  const directory = directoryOf(config, environment);
+  const [row] = await database.query<{ exists: boolean }>({ text: "select to_regclass('dure.accounts') is not null as exists" });
+  if (!directory || !row?.exists) return [];
+  const findings = adapterNames(config)
+    .filter((name) => name !== "web")
+    .map(async (adapter) => (await waitingForNobody(database, adapter, directory)).map(({ agent, count }): AccountFinding => ({ agent, adapter, ok: false, what: `${count} ${count === 1 ? "message waits" : "messages wait"} to leave`, hint: accountHint(adapter, agent) })));
+  return (await Promise.all(findings)).flat();
 }
 
 function accountHint(adapter: string, agent: string): string {

@@ -20,21 +20,26 @@ import { Takeover } from "../durable/takeover.ts";
 import type { AnyService } from "../engine/combine.ts";
 import type { MemoryOptions } from "../engine/memory.ts";
 import { BudgetKeeper, type BudgetLimits } from "../engine/budgets.ts";
-import { Engine } from "../engine/engine.ts";
+import { assertEngineServices, Engine, type EngineDefinitions } from "../engine/engine.ts";
 import { HookDelivery } from "../engine/hooks.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
 import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
 import { ANNOUNCE_TOPIC } from "../jobs/announcement.ts";
+import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import type { JobLimits } from "../jobs/limits.ts";
+import type { PlanDesk } from "../plans/run/plan-desk.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
-import { agentServices } from "./agents.ts";
+import { agentServices, type ToolsOfAgent } from "./agents.ts";
 import { announcementHandler } from "./announcements.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
-import type { Environment } from "./environment.ts";
+import { childEnvironment, type Environment } from "./environment.ts";
 import { everyModelOf, modelOf, pricesOf, settingsOf, type Settings } from "./limits.ts";
+import { openEscalationRouter } from "./escalations.ts";
+import { openPlans } from "./plans.ts";
+import { Reloader } from "./reload.ts";
 import { directoryOf, openRooms } from "./rooms.ts";
 import { DURE_VERSION } from "./version.ts";
 
@@ -47,6 +52,7 @@ export interface RunningTeam {
   /** Absent: the team has no agents. */
   readonly rooms: Rooms | undefined;
   readonly jobs: Jobs | undefined;
+  readonly plans: PlanDesk;
   /** Answers without a socket, like `fetch`; a stream is answered when it has ended. */
   request(path: string, init?: { method?: string; headers?: Record<string, string>; body?: string }): Promise<Response>;
   /** Resolves when another process has taken over: nothing is written any more, the server should leave with exit code 75. */
@@ -97,7 +103,11 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const leases = new Leases(shared);
   const retention = new Retention({ database, leases, logger, clock, rules: retentionRules(settings) });
   const inbox = new Inbox({ database, notifications });
-  const models = new Models({ clock, logger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] });
+  const tools = Promise.withResolvers<AgentToolsParts>();
+  tools.promise.catch(() => {});
+  const define = (defined: LoadedTeam): Promise<EngineDefinitions> => definitionsOf(defined, environment, { clock, logger, toolsOf: (agent) => agentTools(agent, () => tools.promise) });
+  const definitions = await define(team);
+  let { models } = definitions;
   const budgets = new BudgetKeeper({
     limits: budgetLimits(team),
     priceOf: (llm) => models.priceOf(llm),
@@ -109,27 +119,23 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     processId,
     lease: lease.signal,
   });
-  const tools = Promise.withResolvers<AgentToolsParts>();
-  tools.promise.catch(() => {});
-  const services = [...Object.values(team.services), ...(await agentServices(team, (agent) => agentTools(agent, () => tools.promise)))].map((service) => withSettings(service, settings, environment));
   const engine = new Engine({
-    services,
+    ...definitions,
     database,
     notifications,
-    models,
     budgets,
     clock,
     logger,
     processId,
     lease: lease.signal,
-    defaultLlm: modelOf(team.config, environment),
-    everyLlm: everyModelOf(environment),
+    attemptRules: jobAttemptRules(),
     locale: settings.locale,
     timeZone: settings.timeZone,
     devMode: settings.devMode,
     limits: { sessionQueue: settings.sessionQueue, messageBytes: settings.messageBytes, maxFillTurns: settings.maxFillTurns },
   });
-  outbox.handle("hook", new HookDelivery({ services, logger, lease: lease.signal }).handler);
+  const hooks = new HookDelivery({ services: definitions.services, logger, lease: lease.signal });
+  outbox.handle("hook", hooks.handler);
   await events.start();
   defer("the event log", () => events.stop());
   const directory = directoryOf(team.config, environment);
@@ -149,9 +155,10 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   defer("the engine", () => engine.stop());
   await takeover.start();
   defer("takeover", () => takeover.stop());
+  const router = openEscalationRouter(team, environment, { database, notifications, outbox, inbox, conversations: engine, directory, settings, clock, logger });
   const rooms = directory && jobs && (await openRooms(team, environment, { ...shared, outbox, leases, conversations: engine, inbox, settings, directory, events, jobs }));
   if (directory && rooms) {
-    tools.resolve({ rooms: { database, collaboration: rooms.collaboration }, jobs });
+    tools.resolve({ rooms: { database, collaboration: rooms.collaboration }, jobs, inbox });
     for (const rule of [...rooms.retentionRules(), jobs.retentionRule()]) retention.add(rule);
     outbox.handle(ANNOUNCE_TOPIC, announcementHandler({ conversations: engine, directory, locale: settings.locale }));
     jobs.start();
@@ -159,10 +166,31 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     await rooms.start();
     defer("rooms", () => rooms.stop());
   }
+  let listensAt: string | undefined;
+  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, models: () => models, home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listensAt });
+  retention.add(plans.retentionRule());
+  plans.start();
+  defer("plans", () => plans.stop());
+  router.start();
+  defer("escalations", () => router.stop());
   outbox.start();
   defer("the outbox", () => outbox.stop());
   retention.start();
   defer("retention", () => retention.stop());
+
+  const reloader = new Reloader({
+    team,
+    environment,
+    directory,
+    rooms,
+    logger,
+    define,
+    apply: (others) => {
+      engine.redefine(others);
+      hooks.redefine(others.services);
+      models = others.models;
+    },
+  });
 
   // Reading the server keeps the process busy: the turns of a dead one go on first.
   await takeover.settled({ withinMs: RECOVERY_FIRST_MS });
@@ -173,12 +201,14 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     inbox,
     rooms,
     jobs,
+    plans: planDesk,
     health: async () => {
       const isReachable = await database.health();
       const isHeld = lease.state === "held";
       return { ready: isReachable && isHeld, checks: { database: { ok: isReachable }, lease: { ok: isHeld, detail: lease.state } } };
     },
-    metrics: teamMetrics({ database, engine, events, lease }),
+    reload: () => reloader.reload(),
+    metrics: teamMetrics({ database, engine, events, lease, jobs }),
     auth: tokenStoreOf(environment, database, clock, settings),
     devMode: settings.devMode,
     dashboardFolder: dashboardFolder(),
@@ -194,8 +224,9 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     },
   });
   const { url } = await startServer(app, { host: settings.host, port: settings.port });
+  listensAt = url;
   defer("the server", () => app.close());
-  logger.info({ url, process: processId, services: services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
+  logger.info({ url, process: processId, services: definitions.services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
 
   const running = starting.move();
   let stopped: Promise<void> | undefined;
@@ -206,6 +237,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     inbox,
     rooms,
     jobs,
+    plans: planDesk,
     request: async (target, { method = "GET", headers = {}, body } = {}) => {
       const answer = await app.inject({ method: method as "GET", url: target, headers: { host: "localhost", ...headers }, ...(body !== undefined && { payload: body }) });
       const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
@@ -239,6 +271,20 @@ async function openTarget(
   const embedded = await EmbeddedPostgres.start({ home: path.resolve(team.folder, settings.home), logger, clock, ...(signal && { signal }) });
   options.defer("embedded PostgreSQL", () => embedded.stop());
   return { connection: embedded.connection };
+}
+
+/** What conversations of a team are made of, read and checked. Throws what its parts throw; nothing is changed. */
+async function definitionsOf(team: LoadedTeam, environment: Environment, parts: { clock: Clock; logger: Logger; toolsOf: ToolsOfAgent }): Promise<EngineDefinitions> {
+  const { clock, logger, toolsOf } = parts;
+  const settings = settingsOf(team.config, environment);
+  const services = [...Object.values(team.services), ...(await agentServices(team, toolsOf))].map((service) => withSettings(service, settings, environment));
+  assertEngineServices(services);
+  return {
+    services,
+    models: new Models({ clock, logger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] }),
+    defaultLlm: modelOf(team.config, environment),
+    everyLlm: everyModelOf(environment),
+  };
 }
 
 /** The environment goes before what a service says itself; the team's configuration stands behind it. */
@@ -289,6 +335,7 @@ function retentionRules(settings: Settings): readonly RetentionRule[] {
     { name: "idempotency", table: "dure.idempotency", ageColumn: "at", keep: "24h" },
     { name: "model-calls", table: "dure.model_calls", ageColumn: "at", keep: "90d" },
     ...BUDGET_RULES,
+    { name: "escalations", table: "dure.escalations", ageColumn: "resolved_at", keep: "365d", where: "status <> 'open'" },
     { name: "audit", table: "dure.audit", ageColumn: "at", keep: "365d" },
   ];
 }

@@ -3,6 +3,9 @@
 export { ScriptedModel } from "./scripted-model.ts";
 export type { ScriptStep } from "./scripted-model.ts";
 
+export { ScriptedWorker } from "./scripted-worker.ts";
+export type { ScriptedRound } from "./scripted-worker.ts";
+
 export { FakeDiscord } from "./fake-discord/fake-discord.ts";
 export type { FakeBot, FakeBotOptions, FakeButton, FakeDiscordOptions, FakeGuild, FakeMessage, FakePerson, FakePlace, FakePostOptions, FakeThread } from "./fake-discord/fake-discord.ts";
 export type { ArmedFault, FakeFault, FaultTarget } from "./fake-discord/faults.ts";

@@ -1,3 +1,7 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { z } from "zod";
 import { startBank } from "../../../../examples/transfer/bank/bank.ts";
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
@@ -14,10 +18,11 @@ import { defineTeam } from "../../src/team/define-team.ts";
 import { readEnvironment } from "../../src/team/environment.ts";
 import { web } from "../../src/team/rooms.ts";
 import { startTeam } from "../../src/team/start.ts";
+import { testRepository } from "../plans/real-runs.ts";
 
 /**
  * A real team that listens: `transfer` (slots, stages, receipts), `desk` (a tool that needs a yes, a hook, an answer that takes
- * its time), and two agents in one room.
+ * its time), two agents in one room, and two plans on a small repository.
  */
 export interface ContractTeam extends AsyncDisposable {
   readonly url: string;
@@ -27,6 +32,8 @@ export interface ContractTeam extends AsyncDisposable {
   readonly guest: string;
   /** Resolves when an answer that hangs was asked for. */
   readonly hanging: Promise<void>;
+  /** A token under which tools may report to the running step of a run. */
+  hookTokenOf(run: string): Promise<string>;
   /** Drains the server: every stream ends. */
   stop(): Promise<void>;
 }
@@ -34,11 +41,39 @@ export interface ContractTeam extends AsyncDisposable {
 /** What a message holds decides. */
 export const WORDS = { hang: "잠깐만", buy: "주문해 줘", note: "적어 둬" } as const;
 
+/** `greet` succeeds. Of `steer` the first port fails, and the second one never ends. */
+const PLANS = {
+  "greet.yaml": `
+plan: greet
+roles: modules
+integration: test -f src/greet/hello.txt
+workers: { default: { kind: offline, script: greet.offline.yaml } }
+ports:
+  - { id: greet, role: greet, goal: Say hello., owns: [src/greet/**], tests: [test/greet/**], acceptance: test -f src/greet/hello.txt }
+`,
+  "greet.offline.yaml": 'ports: { greet: { implementer: [{ edits: [{ path: src/greet/hello.txt, content: "hello" }] }] }, hold: { implementer: [{ hang: true }] } }\n',
+  "steer.yaml": `
+plan: steer
+roles: modules
+limits: { tries: 1, parallel_enabled: false }
+workers: { default: { kind: offline, script: greet.offline.yaml } }
+ports:
+  - { id: bad, role: bad, goal: Fail., owns: [src/bad/**], acceptance: "false" }
+  - { id: hold, role: hold, goal: Wait., owns: [src/hold/**], tests: [test/hold/**], acceptance: "true" }
+`,
+  "broken.yaml": "plan: broken\nports: []\n",
+};
+
 export async function startContractTeam(): Promise<ContractTeam> {
   await using stack = new AsyncDisposableStack();
   const stored = stack.use(await testDatabase());
   const bank = await startBank();
   stack.defer(() => bank.stop());
+  const repository = stack.use(await testRepository({ "README.md": "A repository.\n" }));
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-contract-team-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(path.join(folder, "plans"));
+  for (const [name, text] of Object.entries(PLANS)) await writeFile(path.join(folder, "plans", name), text.replace("roles: modules", `repository: ${repository.folder}\nroles: modules`));
   const hanging = Promise.withResolvers<void>();
 
   const order = tool({ description: "Orders a thing.", inputSchema: z.object({ thing: z.string() }), effect: "once", recover: "ask", approval: true, execute: ({ thing }) => ({ ordered: thing }) });
@@ -76,11 +111,16 @@ export async function startContractTeam(): Promise<ContractTeam> {
   });
   const admin = "contract-admin-token-0123456789";
   const environment = readEnvironment({ DATABASE_URL: stored.url, PORT: "0", DURE_TOKEN: admin, DEV_MODE: "true" });
-  const team = await startTeam(await readTeam(options), environment, { logger: silentLogger });
+  const team = await startTeam(await readTeam(options, folder), environment, { logger: silentLogger });
   stack.defer(() => team.stop());
   const { token: guest } = await new PostgresTokenStore({ database: stored.database }).create({ name: "guest", scopes: ["chat"] });
+  const hookTokenOf = async (run: string): Promise<string> => {
+    const token = `hook_of_${run}`;
+    await stored.database.query({ name: "contract.hook", text: "update dure.plan_steps set hook_hash = $2 where run = $1 and status = 'running'" }, [run, createHash("sha256").update(token).digest()]);
+    return token;
+  };
   const kept = stack.move();
-  return { url: team.url, admin, guest, hanging: hanging.promise, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { url: team.url, admin, guest, hanging: hanging.promise, hookTokenOf, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 function hang(reached: () => void, signal: AbortSignal): Promise<OfflineAnswer> {

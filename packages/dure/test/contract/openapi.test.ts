@@ -100,12 +100,18 @@ describe("good calls", () => {
 
   test("a question to a person is listed and answered once", async () => {
     const pending = await expectGood("POST /v1/agent/chat", 200, chat("boss", WORDS.buy, { service: "desk" }));
-    const listed = await expectGood("GET /v1/escalations?status=open&session=boss&limit=5", 200);
+    const listed = await expectGood("GET /v1/escalations?status=open&severity=medium&type=decision&session=boss&limit=5", 200);
     const [{ id }] = (listed.body as { items: [{ id: string }] }).items;
     await expectRefused(`POST /v1/escalations/${id}/answer`, 400, { body: { value: "" } });
-    await expectGood(`POST /v1/escalations/${id}/answer`, 200, { body: { value: "approve" } });
+    await expectGood(`GET /v1/escalations/${id}`, 200);
+    await expectGood(`POST /v1/escalations/${id}/answer`, 200, { body: { value: "approve", note: "이번만" } });
     await expectRefused(`POST /v1/escalations/${id}/answer`, 409, { body: { value: "approve" } });
+    await expectRefused(`POST /v1/escalations/${id}/dismiss`, 409);
+    const again = await expectGood("POST /v1/agent/chat", 200, chat("boss-2", WORDS.buy, { service: "desk" }));
+    const [other] = ((await expectGood("GET /v1/escalations?session=boss-2", 200)).body as { items: [{ id: string }] }).items;
+    await expectGood(`POST /v1/escalations/${other.id}/dismiss`, 200, { body: { note: "늦었어요" } });
     await expectGood("GET /v1/escalations", 200);
+    expect(again.body).toMatchObject({ interaction: { error: { code: "APPROVAL_PENDING" } } });
 
     expect(pending.body).toMatchObject({ interaction: { error: { code: "APPROVAL_PENDING" } } });
   });
@@ -166,6 +172,50 @@ describe("good calls", () => {
     expect(asked.body).toMatchObject({ status: "ok", reply: "네, 알겠습니다." });
   });
 
+  test("a plan is looked at and run, its run watched and merged", { timeout: 120_000 }, async () => {
+    await expectGood("GET /v1/plans", 200);
+    await expectGood("GET /v1/plans/greet", 200);
+    await expectGood("POST /v1/plans/check", 200, { body: { file: "new.yaml", text: "plan: new\n" } });
+    await expectRefused("POST /v1/plans/draft", 409, { body: { goal: "세션은 30분 뒤에 끝난다" } });
+    await expectGood("POST /v1/runs", 200, { body: { plan: "greet", dry_run: true } });
+    const started = await expectGood("POST /v1/runs", 202, { body: { plan: "greet" }, headers: { "idempotency-key": "greet" } });
+    await expectRefused("POST /v1/runs", 422, { body: { plan: "steer" }, headers: { "idempotency-key": "greet" } });
+    const { id } = started.body as { id: string };
+    const stream = await expectGood(`GET /v1/runs/${id}/events`, 200);
+    const last = [...String(stream.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
+    await expectGood(`GET /v1/runs/${id}/events`, 204, { headers: { "last-event-id": last } });
+    const run = await expectGood(`GET /v1/runs/${id}`, 200);
+    const port = await expectGood(`GET /v1/runs/${id}/ports/greet`, 200);
+    const [step] = (port.body as { steps: { id: number }[] }).steps;
+    await expectGood(`GET /v1/runs/${id}/ports/greet/steps/${step!.id}/manifest`, 200);
+    await expectGood(`GET /v1/runs/${id}/ports/greet/diff`, 200);
+    await expectGood(`GET /v1/runs/${id}/diff`, 200);
+    await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
+    await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
+    await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
+    await expectRefused(`POST /v1/runs/${id}/pause`, 409);
+    await expectRefused(`POST /v1/runs/${id}/ports/greet/say`, 409, { body: { to: "implementer", text: "늦었어요" } });
+
+    expect(run.body).toMatchObject({ status: "success", report: { branch: "dure/greet" } });
+  });
+
+  test("a run is steered", { timeout: 120_000 }, async () => {
+    const { id } = (await expectGood("POST /v1/runs", 202, { body: { plan: "steer", only: ["bad", "hold"] } })).body as { id: string };
+    await expect.poll(async () => ((await call(`GET /v1/runs/${id}/ports/hold`)).body as { steps: { status: string }[] }).steps.map(({ status }) => status), { timeout: 60_000 }).toEqual(["running"]);
+    await expectGood("POST /v1/hooks/test-feedback", 200, { body: { failed_tests: [{ name: "합계" }] }, token: await team.hookTokenOf(id) });
+    await expectRefused("POST /v1/hooks/test-feedback", 400, { body: { metrics: 3 }, token: await team.hookTokenOf(id) });
+    await expectGood(`POST /v1/runs/${id}/ports/hold/say`, 202, { body: { to: "tester", text: "경계값도 봐 주세요" } });
+    await expectGood(`GET /v1/runs/${id}/ports/hold`, 200);
+    await expectGood(`POST /v1/runs/${id}/pause`, 200);
+    await expectRefused(`POST /v1/runs/${id}/pause`, 409);
+    await expectGood(`POST /v1/runs/${id}/resume`, 200);
+    await expectGood(`POST /v1/runs/${id}/ports/bad/retry`, 200, { body: { hint: "다시", tries: 1, time_ms: 1_000, tokens: 1_000, grant: { path: "src/more.txt", wants: "own" } } });
+    await expectRefused(`POST /v1/runs/${id}/ports/hold/retry`, 409);
+    await expectGood("GET /v1/runs", 200);
+    await expectGood(`POST /v1/runs/${id}/cancel`, 200);
+    await expectGood(`GET /v1/runs/${id}`, 200);
+  });
+
   test("who one is, and how the server is", async () => {
     await expectGood("POST /v1/login", 204, { token: null, body: { token: team.guest } });
     await expectGood("POST /v1/logout", 204, { token: null });
@@ -222,7 +272,10 @@ test.each([
   ["DELETE /v1/agent/sessions/nobody", 401, { token: null }],
   ["GET /v1/services", 401, { token: null }],
   ["GET /v1/escalations?status=lost", 400],
+  ["GET /v1/escalations?cursor=nonsense", 400],
   ["GET /v1/escalations", 401, { token: null }],
+  ["GET /v1/escalations/escalation_0", 404],
+  ["POST /v1/escalations/escalation_0/dismiss", 404],
   ["POST /v1/escalations/escalation_0/answer", 404, { body: { value: "approve" } }],
   ["GET /v1/events?last=-1", 400],
   ["GET /v1/events", 400, { headers: { "last-event-id": "nonsense" } }],
@@ -233,6 +286,8 @@ test.each([
   ["POST /v1/login", 403, { token: null, body: { token: "no-such-token-anywhere" }, headers: { origin: "https://elsewhere.example" } }],
   ["POST /v1/logout", 403, { token: null, headers: { origin: "https://elsewhere.example" } }],
   ["GET /metrics", 401, { token: null }],
+  ["POST /v1/reload", 401, { token: null }],
+  ["POST /v1/reload", 409], // this team was given in code
   ["GET /v1/rooms", 401, { token: null }],
   ["POST /v1/rooms", 404, { body: { agent: "nobody", as_person: "mina" } }],
   ["GET /v1/rooms/nowhere/messages", 404],
@@ -260,6 +315,28 @@ test.each([
   ["POST /v1/jobs/job_0/retry", 404],
   ["POST /v1/jobs/job_0/speak", 404, { body: { text: "안녕" } }],
   ["POST /v1/jobs/purge", 400, { body: { older_than: "long" } }],
+  ["GET /v1/plans", 401, { token: null }],
+  ["GET /v1/plans/nothing", 404],
+  ["GET /v1/plans/broken", 400],
+  ["POST /v1/plans/check", 400, { body: { file: "new.yaml" } }],
+  ["POST /v1/runs", 404, { body: { plan: "nothing" } }],
+  ["POST /v1/runs", 400, { body: { plan: "greet", only: ["nothing"] } }],
+  ["POST /v1/runs", 401, { body: { plan: "greet" }, token: null }],
+  ["GET /v1/runs?status=lost", 400],
+  ["GET /v1/runs/run_0", 404],
+  ["GET /v1/runs/run_0/events", 404],
+  ["GET /v1/runs/run_0/events?last_event_id=nonsense", 400],
+  ["GET /v1/runs/run_0/diff", 404],
+  ["POST /v1/runs/run_0/merge", 404],
+  ["POST /v1/runs/run_0/pause", 404],
+  ["POST /v1/runs/run_0/resume", 404],
+  ["POST /v1/runs/run_0/cancel", 404],
+  ["GET /v1/runs/run_0/ports/a", 404],
+  ["GET /v1/runs/run_0/ports/a/diff", 404],
+  ["GET /v1/runs/run_0/ports/a/steps/1/manifest", 404],
+  ["POST /v1/runs/run_0/ports/a/retry", 404],
+  ["POST /v1/runs/run_0/ports/a/say", 404, { body: { to: "tester", text: "안녕" } }],
+  ["POST /v1/hooks/test-feedback", 401, { body: {}, token: null }],
 ] as [string, number, Call?][])("%s is refused with %i as documented", async (what, status, request) => {
   await expectRefused(what, status, request);
 });
@@ -269,7 +346,10 @@ test("refusals that need something before them are documented as well", async ()
   await expectRefused("POST /v1/agent/chat", 422, { ...chat("key", "둘", { service: "desk" }), headers: { "idempotency-key": "k" } });
   await expectRefused("GET /metrics", 403, { token: team.guest });
   await expectRefused("POST /v1/escalations/escalation_0/answer", 403, { body: { value: "approve" }, token: team.guest });
+  await expectRefused("POST /v1/escalations/escalation_0/dismiss", 403, { token: team.guest });
   await expectRefused("GET /v1/jobs", 403, { token: team.guest });
+  await expectRefused("GET /v1/plans", 403, { token: team.guest });
+  await expectRefused("POST /v1/runs", 403, { body: { plan: "greet" }, token: team.guest });
   await expectRefused("POST /v1/jobs/purge", 403, { body: { older_than: "7d" }, token: team.guest });
   let tries = 0;
   while ((await call("POST /v1/login", { token: null, body: { token: "no-such-token-anywhere" } })).status !== 429 && tries < 100) tries++;

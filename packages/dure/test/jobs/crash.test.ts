@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { AskRequest } from "../../src/jobs/jobs.ts";
 import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
-import { JobsWorld, until, type TeamProcess } from "./team.ts";
+import { until } from "../until.ts";
+import { JobsWorld, PATIENCE, type TeamProcess } from "./team.ts";
 
 /** An exchange of four turns that is killed at every point between two of its writes. Source: docs/spec/jobs §6. */
 const REQUEST: AskRequest = { requester: "ruda", agent: "eden", message: "Let's discuss: the login module", maxTurns: 4, waitSec: 0, key: "the-one", origin: { session: "s1" } };
@@ -102,7 +103,7 @@ test.each(SEEDS)("killed at a random message to or from its database (seed %i) t
   await first.says("ready");
   const cut = world.proxy.cut(n, ({ name }) => OF_JOB.has(name));
   first.ask(REQUEST);
-  await Promise.race([cut.reached, first.says("answer").then(() => until(async () => (await world.told()).length > 0, () => "no notice"))]);
+  await Promise.race([cut.reached, first.says("answer").then(() => until(async () => (await world.told()).length > 0, () => "no notice", PATIENCE))]);
   await first.kill();
   await expectWhole(world, { atMost: [1, 2, 3, 4] }, "resumed");
 });
@@ -179,7 +180,7 @@ test("a cancel from the other process cuts a hanging call within a second, and s
   await Promise.all([holder.kill(), other.kill()]);
   const again = world.direct();
   await again.says("recovered");
-  await until(async () => (await world.database.query({ text: "select id from dure.turns where status <> 'done'" })).length === 0, () => "a turn goes on");
+  await until(async () => (await world.database.query({ text: "select id from dure.turns where status <> 'done'" })).length === 0, () => "a turn goes on", PATIENCE);
   expect(await world.jobs()).toMatchObject([{ status: "CANCELLED", outcome: "cancelled", turns_done: 1, has_permit: false }]);
   expect(await world.calls()).toEqual({ 1: 1, 2: 1 });
   expect((await world.events(id)).at(-1)).toBe("job.cancelled");
@@ -195,12 +196,12 @@ test("a job that kills its process each time is given up after five resumes; the
   first.ask({ ...REQUEST, message: "Let's discuss: drink this", key: "poison" });
   let current = first;
   for (; lives < 12; lives++) {
-    const isGivenUp = until(async () => (await world.jobs()).some(({ status }) => status === "ABANDONED"), () => "never given up", 40_000).then(() => "given up");
+    const isGivenUp = until(async () => (await world.jobs()).some(({ status }) => status === "ABANDONED"), () => "never given up", { patienceMs: 40_000 }).then(() => "given up");
     if ((await Promise.race([current.exited.then(() => "died"), isGivenUp])) === "given up") break;
     current = world.direct(settings);
     isGivenUp.catch(() => {});
   }
-  await until(async () => (await world.jobs()).every(({ status }) => status === "COMPLETED" || status === "ABANDONED"), () => "the others did not end");
+  await until(async () => (await world.jobs()).every(({ status }) => status === "COMPLETED" || status === "ABANDONED"), () => "the others did not end", PATIENCE);
 
   const jobs = await world.jobs();
   const poison = jobs.find(({ status }) => status === "ABANDONED")!;
@@ -230,14 +231,14 @@ test("of two hundred running jobs all end after a kill, and the first goes on wi
   const first = world.direct({ agents, hold: { turn: 2 } });
   await first.says("ready");
   for (let n = 0; n < 200; n++) first.ask({ ...REQUEST, agent: `agent-${n % 70}`, key: `k${n}`, maxTurns: 3 });
-  await until(async () => (await world.calls())[2] === 200, () => "not all came to their second turn");
+  await until(async () => (await world.calls())[2] === 200, () => "not all came to their second turn", PATIENCE);
   expect((await world.jobs()).filter(({ status }) => status === "RUNNING")).toHaveLength(200);
   await first.kill();
 
   const second = world.direct({ agents });
   const { at: readyAt } = await second.says("ready");
   const { at: resumedAt } = await second.says("asked");
-  await until(async () => (await world.jobs()).every(({ status }) => status === "COMPLETED"), () => "not all ended");
+  await until(async () => (await world.jobs()).every(({ status }) => status === "COMPLETED"), () => "not all ended", PATIENCE);
 
   process.stdout.write(`200 running jobs: the first call ${resumedAt - readyAt} ms after readiness, all ended ${Date.now() - readyAt} ms after it\n`);
   expect(resumedAt - readyAt).toBeLessThan(2_000);
@@ -252,7 +253,7 @@ async function expectWhole(world: JobsWorld, again: readonly number[] | { readon
     await last.says("ready");
     last.ask(REQUEST); // the same key: the same job, whether it was stored or not
   }
-  await until(async () => (await world.told()).length > 0, () => `the job did not end: ${last.errors.slice(-2_000)}`);
+  await until(async () => (await world.told()).length > 0, () => `the job did not end: ${last.errors.slice(-2_000)}`, PATIENCE);
   const jobs = await world.jobs();
   expect(jobs).toMatchObject([{ status: "COMPLETED", outcome: "max_turns", turns_done: 4, resume_count: 0, has_permit: false, holder: null }]);
   const { id } = jobs[0]!;
@@ -274,7 +275,7 @@ async function undisturbedTranscript(): Promise<readonly string[]> {
   const only = world.direct();
   await only.says("ready");
   only.ask(REQUEST);
-  await until(async () => (await world.told()).length > 0, () => "the undisturbed job did not end");
+  await until(async () => (await world.told()).length > 0, () => "the undisturbed job did not end", PATIENCE);
   expect(await world.calls()).toEqual({ 1: 1, 2: 1, 3: 1, 4: 1 });
   const [job] = await world.jobs();
   expect(await world.events(job!.id)).toEqual(EVENTS);
@@ -284,6 +285,6 @@ async function undisturbedTranscript(): Promise<readonly string[]> {
 async function within(reached: Promise<unknown>, process: TeamProcess): Promise<void> {
   let isReached = false;
   void reached.then(() => (isReached = true));
-  await until(() => isReached, () => `the point was not reached: ${JSON.stringify(process.lines)} ${process.errors.slice(-2_000)}`);
+  await until(() => isReached, () => `the point was not reached: ${JSON.stringify(process.lines)} ${process.errors.slice(-2_000)}`, PATIENCE);
 }
 

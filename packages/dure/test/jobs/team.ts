@@ -4,11 +4,11 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "../../src/kernel/clock.ts";
 import type { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { AskRequest } from "../../src/jobs/jobs.ts";
 import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
+import { until } from "../until.ts";
 
 /** What a process of the team is started with. */
 export interface TeamSettings {
@@ -30,7 +30,7 @@ type Line = { readonly say: string; readonly at: number; readonly [key: string]:
 const PROGRAM = fileURLToPath(new URL("team-process.ts", import.meta.url));
 const COMPILED = join(tmpdir(), "dure-jobs-compiled");
 /** Longest wait on a busy machine, milliseconds. */
-const PATIENCE_MS = 60_000;
+export const PATIENCE = { patienceMs: 60_000 };
 
 /** A real process with engine and jobs. Killed at the end of the block. */
 export class TeamProcess implements AsyncDisposable {
@@ -67,6 +67,7 @@ export class TeamProcess implements AsyncDisposable {
         return found;
       },
       () => `the process did not say "${what}"; it said ${JSON.stringify(this.lines)} ${this.#errors.slice(-2_000)}`,
+      PATIENCE,
     );
   }
 
@@ -155,16 +156,5 @@ export class JobsWorld implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
-  }
-}
-
-/** Asks until there is an answer other than undefined or false. */
-export async function until<T>(ask: () => Promise<T | undefined | false> | T | undefined | false, what: () => string, patienceMs: number = PATIENCE_MS): Promise<T> {
-  const deadline = performance.now() + patienceMs;
-  for (;;) {
-    const found = await ask();
-    if (found !== undefined && found !== false) return found;
-    if (performance.now() > deadline) throw new Error(what());
-    await systemClock.sleep(15);
   }
 }

@@ -1,7 +1,8 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../until.ts";
 import { chatAgent, defineService, flow, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type ModelRequest, type OfflineReply, type RunningTeam, type TeamOptions } from "../../src/index.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 
@@ -35,11 +36,11 @@ test("what is said in the background is reported once: a thread of the report ch
   const asked = await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "언제 배포할까요?", topic: "배포 시각", maxTurns: 3, waitSec: 30 });
 
   expect(asked.status).toBe("ok");
-  const [thread] = await vi.waitFor(async () => {
+  const [thread] = await eventually(async () => {
     const threads = await team.rooms!.reader.threads("web:report", NOBODY);
     expect(threads).toHaveLength(1);
     return threads;
-  }, WAIT);
+  });
   expect(thread!.name).toBe("[리포트] 루다 ↔ 이든 · 배포 시각");
   await eventually(async () => expect((await linesOf(team, thread!.id)).slice(0, 2)).toEqual(["이든: 금요일 오후가 가장 한가합니다. 어떠세요?", "루다: 그럼 금요일 오후 세 시로 하겠습니다. 확인 부탁드려요."]));
   await eventually(async () => {
@@ -104,7 +105,6 @@ function saidIn(request: ModelRequest): Said {
 }
 
 const NOBODY = { tenant: "", person: "" };
-const WAIT = { timeout: 20_000, interval: 40 };
 
 async function say(team: RunningTeam, text: string): Promise<void> {
   await team.rooms!.post({ tenant: "", person: "민준" }, { place: GENERAL, text });
@@ -112,8 +112,4 @@ async function say(team: RunningTeam, text: string): Promise<void> {
 
 async function linesOf(team: RunningTeam, place: string): Promise<readonly string[]> {
   return (await team.rooms!.reader.messages(place, {})).filter(({ delivery }) => delivery === "sent").map(({ authorName, text }) => `${authorName}: ${text}`);
-}
-
-async function eventually(check: () => Promise<void>): Promise<void> {
-  await vi.waitFor(check, WAIT);
 }

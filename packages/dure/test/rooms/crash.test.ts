@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
@@ -87,14 +88,6 @@ async function shown(database: Database, place: string): Promise<readonly string
   return rows.map(({ author_name, text }) => `${author_name}: ${text}`);
 }
 
-async function until(check: () => Promise<void>, server: ServerProcess): Promise<void> {
-  const late = systemClock.now() + 60_000;
-  for (;;) {
-    try {
-      return await check();
-    } catch (error) {
-      if (systemClock.now() > late) throw new Error(`${String(error)}\n${server.log.slice(-20).join("\n")}`, { cause: error });
-      await systemClock.sleep(50);
-    }
-  }
+async function until(check: () => void | Promise<void>, server: ServerProcess): Promise<void> {
+  await eventually(check, { patienceMs: 60_000, everyMs: 50, also: () => server.log.slice(-20).join("\n") });
 }

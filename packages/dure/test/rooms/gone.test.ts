@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { accountStates, collaborate, eventually, NOBODY, openTypes, participantsOf, readyTeamOn, rolesOf, settled, silent, stateOf, teamOn } from "./helpers.ts";
+import { accountStates, collaborate, NOBODY, openTypes, participantsOf, readyTeamOn, rolesOf, settled, silent, stateOf, teamOn } from "./helpers.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -70,8 +71,50 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await settled(team);
 
     expect(requestsSince(stage, since, "이든")).toBeLessThanOrEqual(3);
-    expect((await team.inbox.list({ tenant: "", status: "open" })).filter(({ type }) => type === "delivery").length).toBeLessThanOrEqual(1);
+    expect((await team.inbox.list({ tenant: "", status: "open" })).items.filter(({ type }) => type === "delivery").length).toBeLessThanOrEqual(1);
     expect((await accountStates(team))["ruda"]).toBe("ready");
+  });
+
+  test("what was reported of a bot that was removed is settled when it is let in again", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+    stage.discord.kickBot(stage.bots.eden, stage.guild);
+    await eventually(async () => expect(await openTypes(team)).toEqual(["account", "account"])); // one for each channel
+
+    stage.discord.inviteBot(stage.bots.eden, stage.guild);
+
+    await eventually(async () => expect(await openTypes(team)).toEqual([]));
+    expect((await team.inbox.list({ tenant: "", status: "resolved" })).items).toMatchObject([{ type: "account", resolvedBy: "eden" }, { type: "account", resolvedBy: "eden" }]);
+  });
+
+  test("a channel that could not be read after a gap is reported, and no more when somebody is heard there", async () => {
+    const stage = await discordPlatform();
+    stage.discord.fault({ route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" }, { kind: "403" });
+    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+    await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
+
+    await stage.say(team, "들리나요");
+
+    await eventually(async () => expect(await openTypes(team)).toEqual([]));
+  });
+
+  test("words of an agent whose token is gone after a restart: told once, and settled when the token is back", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: () => "나중에 나갈 말" } });
+    stage.fail("post", "rate-limited", { retryAfterMs: 60_000, times: 1 });
+    await stage.say(team, "루다야");
+    await eventually(async () => expect(await team.database.query({ text: "select from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '20 seconds'" })).toHaveLength(1));
+    await team.stop();
+    const others = stage.agents.filter(({ id }) => id !== "ruda");
+
+    for (const _start of [1, 2]) {
+      const without = await teamOn(stage, { on: team, agents: others });
+      expect(await openTypes(without)).toEqual(["account"]);
+      expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([{ title: "ruda (discord): 1 waiting, no token for this account.", context: { waiting: 1 } }]);
+      await without.stop();
+    }
+    const again = await readyTeamOn(stage, { on: team });
+    await eventually(async () => expect(await openTypes(again)).toEqual([]));
   });
 
   test("a revoked token: refused with one critical escalation, offline for the others, and nothing is tried with it again", async () => {
@@ -121,9 +164,9 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await settled(team);
 
     expect(stage.discord.requests.slice(since).filter(({ method, route }) => method === "POST" && route.endsWith("/messages"))).toHaveLength(2);
-    const [escalation, ...others] = await team.inbox.list({ tenant: "", status: "open" });
+    const { items: [escalation, ...others] } = await team.inbox.list({ tenant: "", status: "open" });
     expect(others).toEqual([]);
-    expect(escalation?.question).toMatch(/general/);
+    expect(escalation?.title).toMatch(/general/);
     expect(JSON.stringify(escalation)).toMatch(/SEND_MESSAGES/);
   });
 
@@ -165,6 +208,21 @@ describe.each([
   ["discord", discordPlatform],
 ] as const)("who is gone on %s", { timeout: 60_000 }, (name, makePlatform) => {
   const general = `${name}:general`;
+
+  test("an agent that a person takes out of a thread is seen to go, and wakes nobody with it", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { eden: silent } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    await settled(team);
+    const calls = team.calls("eden") + team.calls("ruda");
+
+    await team.rooms.removeParticipant(threadId, "eden", { tenant: "", person: "민준" });
+    await settled(team);
+
+    expect((await platform.shown(team, threadId)).at(-1)).toBe("이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.");
+    expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
+    expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
+  });
 
   test("what waits for an agent that is no longer in the team ends, and the others go on", async () => {
     const never = Promise.withResolvers<string>();

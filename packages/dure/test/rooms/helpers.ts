@@ -1,6 +1,7 @@
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
 import { startTestTeam, type Behave, type Name, type TestTeam, type TestTeamOptions } from "./team.ts";
+import { eventually } from "../until.ts";
 import type { TestPlatform } from "./platform.ts";
 
 /** Whoever may see what everybody sees. */
@@ -23,14 +24,11 @@ export async function readyTeamOn(platform: TestPlatform, options: Options = {})
   return team;
 }
 
-export async function eventually(check: () => void | Promise<void>, timeout = 20_000): Promise<void> {
-  await vi.waitFor(check, { timeout, interval: 30 });
-}
 
 /** Nothing waits, runs or leaves, in any process. */
 export async function settled(team: TestTeam): Promise<void> {
   let quiet = 0;
-  await vi.waitFor(
+  await eventually(
     async () => {
       const [row] = await team.database.query<{ open: number }>({
         text: "select ((select count(*) from dure.handlings where state <> 'done') + (select count(*) from dure.outbox where state in ('pending', 'sending') and topic like 'room.%' and next_at < clock_timestamp() + interval '1 minute'))::integer as open",
@@ -38,7 +36,7 @@ export async function settled(team: TestTeam): Promise<void> {
       quiet = row!.open === 0 ? quiet + 1 : 0;
       expect(quiet).toBeGreaterThanOrEqual(3);
     },
-    { timeout: 20_000, interval: 20 },
+    { everyMs: 20 },
   );
 }
 
@@ -64,7 +62,7 @@ export async function stateOf(team: TestTeam, thread: string): Promise<string | 
 
 /** Types of the open escalations, sorted. */
 export async function openTypes(team: TestTeam): Promise<readonly string[]> {
-  return (await team.inbox.list({ tenant: "", status: "open" })).map((entry) => entry.type).sort();
+  return (await team.inbox.list({ tenant: "", status: "open" })).items.map((entry) => entry.type).sort();
 }
 
 /** State of each agent's account. */

@@ -1,10 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { eventually } from "../until.ts";
 import { z } from "zod";
 import { tool, type AnyTool } from "../../src/engine/tool.ts";
 import { startTestServer, type TestServer } from "../../src/server/test-server.ts";
 import { MemoryTokenStore } from "../../src/server/token-store.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { collaborate, eventually, readyTeamOn, settled, silent } from "./helpers.ts";
+import { collaborate, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { Behave, TestTeam, TestTeamOptions } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { collaborate, eventually, openTypes, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
+import { collaborate, openTypes, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
 import type { Behave } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -30,11 +31,11 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
     await settled(team);
-    const [question] = await team.inbox.list({ tenant: "", status: "open" });
+    const { items: [question] } = await team.inbox.list({ tenant: "", status: "open" });
 
-    await team.inbox.answer(question!.id, value, { tenant: "", name: "boss" });
-    const [marker] = await team.inbox.list({ tenant: "", status: "answered" });
-    expect(marker?.answer).toBe(value);
+    await team.inbox.answer(question!.id, { value }, { tenant: "", name: "boss" });
+    const { items: [marker] } = await team.inbox.list({ tenant: "", status: "resolved" });
+    expect(marker?.resolution?.value).toBe(value);
 
     if (state === "open") await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
     else expect(await stateOf(team, threadId)).toBe("suspended");
@@ -44,9 +45,9 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
     for (const message of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
     expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" })).toMatchObject({ ok: false, code: "LOOP_GUARD" });
-    const [question] = (await team.inbox.list({ tenant: "", status: "open" })).filter(({ type }) => type === "conflict");
+    const [question] = (await team.inbox.list({ tenant: "", status: "open" })).items.filter(({ type }) => type === "conflict");
 
-    await team.inbox.answer(question!.id, "resume", { tenant: "", name: "boss" });
+    await team.inbox.answer(question!.id, { value: "resume" }, { tenant: "", name: "boss" });
 
     await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true }));
   });
@@ -57,7 +58,7 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
 
     for (const message of ["넷", "다섯", "여섯"]) await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message });
 
-    const raised = await team.database.query<{ id: string }>({ text: "select data->>'id' as id from dure.events where type = 'escalation.raised'" });
-    expect(raised).toEqual((await team.inbox.list({ tenant: "" })).map(({ id }) => ({ id })));
+    const raised = await team.database.query<{ id: string }>({ text: "select data->>'id' as id from dure.events where type = 'escalation.new'" });
+    expect(raised).toEqual((await team.inbox.list({ tenant: "" })).items.map(({ id }) => ({ id })));
   });
 });

@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
 import type { StoredRole } from "../../src/rooms/room-store.ts";
 import type { TestPlatform } from "./platform.ts";
@@ -145,7 +146,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         const result = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "도와줘" });
 
         expect(result).toMatchObject({ ok: false, code: "AGENT_OFFLINE", escalated: true });
-        expect((await team.inbox.list({ tenant: "", status: "open" })).map((entry) => entry.type)).toEqual(["agent_offline"]);
+        expect((await team.inbox.list({ tenant: "", status: "open" })).items.map((entry) => entry.type)).toEqual(["agent_offline"]);
       });
 
       test("R1 R2 R3 the same pair gets the same thread within the route's time, then a new one, and a given thread whatever its age", async () => {
@@ -309,7 +310,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         await team.rooms.resume(threadId, { tenant: "", person: "민준" });
         expect(await stateOf(team, threadId)).toBe("open");
         expect(team.calls("ruda") + team.calls("eden")).toBe(calls);
-        expect((await team.inbox.list({ tenant: "", status: "open" })).filter((entry) => entry.type === "conflict")).toEqual([]);
+        expect((await team.inbox.list({ tenant: "", status: "open" })).items.filter((entry) => entry.type === "conflict")).toEqual([]);
       });
 
       test("two agents that always answer fall silent after the exchange budget, also with a restart in the middle; a person wakes them", async () => {
@@ -388,14 +389,14 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         await eventually(async () => expect((await platform.shown(team, threadId)).filter((line) => line.includes("답해 주세요"))).toHaveLength(2));
         await settled(team);
         await pass();
-        await eventually(async () => expect((await team.inbox.list({ tenant: "", status: "open" })).map((entry) => entry.type)).toEqual(["unanswered"]));
+        await eventually(async () => expect((await team.inbox.list({ tenant: "", status: "open" })).items.map((entry) => entry.type)).toEqual(["unanswered"]));
         expect(team.calls("eden")).toBeGreaterThanOrEqual(3);
 
         await team.stop();
         const second = await startOn(platform, { on: team });
         await platform.say(second, "@이든 늦었지만 답해 줘", { thread: threadId });
         await eventually(async () => expect(await requestStates(second)).toEqual(["answered"]));
-        expect(await second.inbox.list({ tenant: "", status: "open" })).toEqual([]);
+        expect((await second.inbox.list({ tenant: "", status: "open" })).items).toEqual([]);
       });
     });
 
@@ -438,7 +439,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
 
         await platform.say(team, "안녕");
 
-        await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]), 30_000);
+        await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]), { patienceMs: 30_000 });
         expect(platform.posts()).toBe(4);
         expect(await openTypes(team)).toEqual(["delivery"]);
       });
@@ -449,7 +450,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
 
         await platform.say(team, "안녕");
 
-        await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]), 15_000);
+        await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]), { patienceMs: 15_000 });
         expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]);
       });
 
@@ -459,7 +460,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
 
         const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "일" });
 
-        await eventually(async () => expect((await platform.shown(team, threadId))[0]).toBe("루다: @이든 일"), 15_000);
+        await eventually(async () => expect((await platform.shown(team, threadId))[0]).toBe("루다: @이든 일"), { patienceMs: 15_000 });
         expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(1);
       });
 
@@ -514,14 +515,10 @@ function askOnce(heard: Parameters<Behave>[0], targetAgent: Name, message: strin
   return heard.text.includes("받아 줘") ? { toolCalls: [{ name: "collaborate", args: { targetAgent, message } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] };
 }
 
-async function eventually(check: () => Promise<void>, timeout = 20_000): Promise<void> {
-  await vi.waitFor(check, { timeout, interval: 30 });
-}
-
 /** Nothing is waiting, running or leaving. */
 async function settled(team: TestTeam): Promise<void> {
   let quiet = 0;
-  await vi.waitFor(
+  await eventually(
     async () => {
       const [row] = await team.database.query<{ open: number }>({
         text: "select ((select count(*) from dure.handlings where state <> 'done') + (select count(*) from dure.outbox where state in ('pending', 'sending') and topic like 'room.%' and next_at < clock_timestamp() + interval '1 minute'))::integer as open",
@@ -529,7 +526,7 @@ async function settled(team: TestTeam): Promise<void> {
       quiet = row!.open === 0 ? quiet + 1 : 0;
       expect(quiet).toBeGreaterThanOrEqual(3);
     },
-    { timeout: 15_000, interval: 20 },
+    { everyMs: 20 },
   );
 }
 
@@ -570,7 +567,7 @@ async function deliveries(team: TestTeam, place: string): Promise<readonly strin
 }
 
 async function openTypes(team: TestTeam): Promise<readonly string[]> {
-  return (await team.inbox.list({ tenant: "", status: "open" })).map((entry) => entry.type);
+  return (await team.inbox.list({ tenant: "", status: "open" })).items.map((entry) => entry.type);
 }
 
 async function requestStates(team: TestTeam): Promise<readonly string[]> {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { eventually, NOBODY, readyTeamOn, settled } from "./helpers.ts";
+import { NOBODY, readyTeamOn, settled } from "./helpers.ts";
 import { roomStories } from "./stories.ts";
 import type { Behave } from "./team.ts";
 

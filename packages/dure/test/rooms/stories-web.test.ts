@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { eventually, NOBODY, readyTeamOn, settled } from "./helpers.ts";
+import { eventually } from "../until.ts";
+import { NOBODY, readyTeamOn, settled } from "./helpers.ts";
 import { roomStories } from "./stories.ts";
 import type { Behave } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { collaborate, eventually, NOBODY, participantsOf, readyTeamOn, rolesOf, settled } from "./helpers.ts";
+import { collaborate, NOBODY, participantsOf, readyTeamOn, rolesOf, settled } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import type { Behave, Heard, Name, TestTeam } from "./team.ts";
 

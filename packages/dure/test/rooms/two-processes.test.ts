@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { accountStates, collaborate, eventually, readyTeamOn, rolesOf, settled, stateOf, teamOn } from "./helpers.ts";
+import { accountStates, collaborate, readyTeamOn, rolesOf, settled, stateOf, teamOn } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
@@ -28,7 +29,7 @@ describe.each(PLATFORMS)("two processes of one team on %s", { timeout: 60_000 },
 
     await fence(second, first);
 
-    await eventually(async () => expect(await platform.shown(second, general)).toEqual(["민준: 오늘 일정 알려줘", "루다: 루다의 답입니다"]), TAKEN_OVER_MS + 5_000);
+    await eventually(async () => expect(await platform.shown(second, general)).toEqual(["민준: 오늘 일정 알려줘", "루다: 루다의 답입니다"]), { patienceMs: TAKEN_OVER_MS + 5_000 });
     never.resolve("죽은 자의 답");
     await settled(second);
     expect(await platform.shown(second, general)).toHaveLength(2);
@@ -58,7 +59,7 @@ describe.each(PLATFORMS)("two processes of one team on %s", { timeout: 60_000 },
     expect(results.map((result) => (result.ok ? "ok" : result.code)).sort()).toEqual(["LOOP_GUARD", "LOOP_GUARD", "ok", "ok"]);
     await settled(second);
     await eventually(async () => expect((await platform.shown(second, threadId)).filter((line) => line.includes("막았습니다"))).toHaveLength(1));
-    expect((await second.inbox.list({ tenant: "", status: "open" })).filter(({ type }) => type === "conflict")).toHaveLength(1);
+    expect((await second.inbox.list({ tenant: "", status: "open" })).items.filter(({ type }) => type === "conflict")).toHaveLength(1);
   });
 
   test("the same call in both processes at once is one call", async () => {
@@ -84,7 +85,7 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
     await fence(second, first);
     stage.person("민준").post(stage.places.general, "둘째 물음");
     const diedAt = systemClock.monotonic();
-    await eventually(async () => expect(await holders(second)).toEqual(BOTS.map(() => second.processId)), TAKEN_OVER_MS);
+    await eventually(async () => expect(await holders(second)).toEqual(BOTS.map(() => second.processId)), { patienceMs: TAKEN_OVER_MS });
     await stage.ready(second);
 
     expect(systemClock.monotonic() - diedAt).toBeLessThan(TAKEN_OVER_MS);

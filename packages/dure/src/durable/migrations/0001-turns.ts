@@ -115,25 +115,40 @@ create index effects_turn on dure.effects (turn_id);
 create table dure.escalations (
   id text primary key,
   tenant text not null default '',
+  -- What it is about: one is open at a time.
+  subject text not null,
   type text not null,
-  severity text not null check (severity in ('info', 'warning', 'critical')),
-  status text not null default 'open' check (status in ('open', 'answered', 'expired')),
+  severity text not null check (severity in ('low', 'medium', 'high', 'critical')),
+  status text not null default 'open' check (status in ('open', 'resolved', 'dismissed')),
+  run text,
+  port text,
+  job text,
+  room text,
   session_id text,
   turn_id text,
   service text,
-  subject text not null,
-  question text not null,
+  title text not null,
+  description text not null default '',
   context jsonb not null default '{}',
-  options jsonb not null default '[]',
-  answer jsonb,
-  answered_by text,
+  actions jsonb not null default '[]',
+  -- {value, note?}
+  resolution jsonb,
+  resolved_by text,
+  resolved_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
-  answered_at timestamptz,
-  used_at timestamptz
+  used_at timestamptz,
+  -- Who has it, and when the next one is told; null: never.
+  step text not null default 'worker' check (step in ('worker', 'operator', 'person')),
+  next_step_at timestamptz,
+  check ((status = 'open') = (resolution is null))
 );
 create unique index escalations_open on dure.escalations (subject) where status = 'open';
 create index escalations_subject on dure.escalations (subject, created_at desc);
+create index escalations_newest on dure.escalations (tenant, created_at desc, id desc);
+create index escalations_run on dure.escalations (run, created_at desc) where run is not null;
+create index escalations_due on dure.escalations (next_step_at) where status = 'open' and next_step_at is not null;
+create index escalations_expiring on dure.escalations (expires_at) where status = 'open' and expires_at is not null;
 
 create table dure.model_calls (
   id bigint generated always as identity primary key,
@@ -394,7 +409,7 @@ begin
   end if;
   if t.stop is not null then return jsonb_build_object('outcome', 'stop'); end if;
   if p ? 'approval' then
-    update dure.escalations set used_at = clock_timestamp() where id = p->>'approval' and used_at is null and status = 'answered';
+    update dure.escalations set used_at = clock_timestamp() where id = p->>'approval' and used_at is null and status = 'resolved';
     if not found then return jsonb_build_object('outcome', 'approval_used'); end if;
   end if;
   insert into dure.effects (key, session_id, turn_id, tool, input, nonce, status, attempts, sent_at)
@@ -414,15 +429,57 @@ begin
   return true;
 end $$;
 
--- New entries of the inbox; a subject that is open already is not asked twice, one whose time has passed is asked anew.
-create function dure.raise_escalations(p jsonb) returns void language plpgsql as $$
+create function dure.escalation_event(e dure.escalations, p_type text, p_data jsonb) returns void language plpgsql as $$
 begin
-  update dure.escalations set status = 'expired'
-  where status = 'open' and expires_at < clock_timestamp() and subject in (select r.subject from jsonb_to_recordset(p) as r(subject text));
-  insert into dure.escalations (id, tenant, type, severity, session_id, turn_id, service, subject, question, context, options, expires_at)
-  select r.id, coalesce(r.tenant, ''), r.type, r.severity, r.session, r.turn, r.service, r.subject, r.question, coalesce(r.context, '{}'), coalesce(r.options, '[]'),
-    case when r.expires_ms is not null then clock_timestamp() + r.expires_ms * interval '1 millisecond' end
-  from jsonb_to_recordset(p) as r(id text, tenant text, type text, severity text, session text, turn text, service text, subject text, question text, context jsonb, options jsonb, expires_ms bigint)
-  on conflict (subject) where status = 'open' do nothing;
+  perform dure.emit(jsonb_build_array(jsonb_build_object('type', p_type, 'role', 'system', 'session', e.session_id, 'turn', e.turn_id, 'service', e.service,
+    'room', e.room, 'run', e.run, 'job', e.job,
+    'data', jsonb_strip_nulls(jsonb_build_object('id', e.id, 'kind', e.type, 'severity', e.severity, 'title', e.title, 'subject', e.subject, 'port', e.port) || p_data))));
+end $$;
+
+-- Closes what is open and tells it. Nothing: it was closed before.
+create function dure.close_escalation(p_id text, p_status text, p_resolution jsonb, p_by text) returns setof dure.escalations language plpgsql as $$
+declare
+  e dure.escalations;
+begin
+  update dure.escalations set status = p_status, resolution = p_resolution, resolved_by = p_by, resolved_at = clock_timestamp(), next_step_at = null
+  where id = p_id and status = 'open' returning * into e;
+  if not found then return; end if;
+  perform dure.escalation_event(e, 'escalation.' || p_status, p_resolution || jsonb_build_object('by', p_by));
+  return next e;
+end $$;
+
+-- New entries of the inbox. A subject that is open already is not asked twice, unless it has become more severe: then it says
+-- so, and is told anew. One whose time has passed is asked anew. Gives the open one of each, in the order of p.
+create function dure.raise_escalations(p jsonb) returns table (id text, subject text, is_new boolean) language plpgsql as $$
+#variable_conflict use_column
+declare
+  r record;
+  e dure.escalations;
+  c_severities constant text[] := array['low', 'medium', 'high', 'critical'];
+begin
+  for r in select * from rows from (jsonb_to_recordset(p) as (id text, tenant text, type text, severity text, source jsonb, subject text, title text, description text,
+      context jsonb, "suggestedActions" jsonb, "expiresMs" double precision)) with ordinality order by ordinality
+  loop
+    perform dure.close_escalation(x.id, 'dismissed', '{"value": "time"}', 'system')
+    from dure.escalations x where x.subject = r.subject and x.status = 'open' and x.expires_at < clock_timestamp();
+    insert into dure.escalations as o (id, tenant, type, severity, run, port, job, room, session_id, turn_id, service, subject, title, description, context, actions, expires_at, next_step_at)
+    values (r.id, coalesce(r.tenant, ''), r.type, r.severity, r.source->>'run', r.source->>'port', r.source->>'job', r.source->>'room', r.source->>'session', r.source->>'turn', r.source->>'service',
+      r.subject, left(r.title, 300), left(coalesce(r.description, ''), 8000), coalesce(r.context, '{}'), coalesce(r."suggestedActions", '[]'),
+      clock_timestamp() + r."expiresMs" * interval '1 millisecond', case when r.severity <> 'low' then clock_timestamp() end)
+    on conflict (subject) where status = 'open' do update set
+      severity = excluded.severity, title = excluded.title, description = excluded.description, context = excluded.context, actions = excluded.actions,
+      step = 'worker', next_step_at = excluded.next_step_at
+    where array_position(c_severities, excluded.severity) > array_position(c_severities, o.severity)
+    returning o.* into e;
+    if found then
+      perform dure.escalation_event(e, case when e.id = r.id then 'escalation.new' else 'escalation.worsened' end, '{}');
+    else
+      select x.* into e from dure.escalations x where x.subject = r.subject and x.status = 'open'; -- locked by the conflict
+    end if;
+    id := e.id;
+    subject := e.subject;
+    is_new := e.id = r.id;
+    return next;
+  end loop;
 end $$;
 `;

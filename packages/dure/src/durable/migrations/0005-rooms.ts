@@ -324,4 +324,7 @@ begin
 end $$;
 create trigger turns_answered after insert on dure.turns for each row
   when (new.author = 'system' and new.session_id like 'room:%') execute function dure.handle_answered_turn();
+
+-- Answers that lift what a guard has stopped: looked for every second, and few.
+create index escalations_lifts on dure.escalations (resolved_at) where type = 'conflict' and status = 'resolved' and used_at is null;
 `;

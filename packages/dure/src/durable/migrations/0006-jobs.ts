@@ -118,7 +118,7 @@ create table dure.job_words (
 create index job_words_job on dure.job_words (job_id, id);
 
 create index escalations_open_session on dure.escalations (session_id) where status = 'open';
-create index escalations_job_retry on dure.escalations (id) where type = 'job_abandoned' and status = 'answered' and used_at is null;
+create index escalations_job_retry on dure.escalations (id) where type = 'job_abandoned' and status = 'resolved' and used_at is null;
 
 -- The table of statuses. Recovery alone takes a job back, and then from its holder.
 create function dure.check_job_status() returns trigger language plpgsql as $$
@@ -233,12 +233,11 @@ begin
   perform dure.job_event(j, 'job.' || lower(p_status), jsonb_build_object('outcome', p_outcome, 'error', p_error, 'by', p_by));
   if p_status = 'ABANDONED' then
     perform dure.raise_escalations(jsonb_build_array(jsonb_build_object('id', 'escalation_' || upper(left(replace(gen_random_uuid()::text, '-', ''), 26)), 'tenant', j.tenant,
-      'type', 'job_abandoned', 'severity', 'warning', 'session', null, 'turn', null, 'service', null, 'subject', 'job/' || j.id,
-      'question', 'The job ' || j.id || ' (' || j.requester || ' asks ' || j.target || ') was given up after turn ' || j.turns_done || ': ' || coalesce(p_error->>'message', p_outcome) || ' Try it again?',
+      'type', 'job_abandoned', 'severity', 'medium', 'source', jsonb_build_object('job', j.id), 'subject', 'job/' || j.id,
+      'title', j.requester || ' → ' || j.target || ': ' || coalesce(nullif(left(j.topic, 100), ''), left(j.message, 100)),
+      'description', 'The job was given up after turn ' || j.turns_done || ': ' || coalesce(p_error->>'message', p_outcome) || ' Try it again?',
       'context', jsonb_build_object('jobId', j.id, 'outcome', p_outcome, 'requester', j.requester, 'target', j.target, 'message', left(j.message, 500), 'turnsDone', j.turns_done),
-      'options', '[{"value": "retry", "label": "Try again"}, {"value": "leave", "label": "Leave it"}]'::jsonb)));
-    perform dure.emit(jsonb_build_array(jsonb_build_object('type', 'escalation.raised', 'role', 'system', 'job', j.id,
-      'data', jsonb_build_object('kind', 'job_abandoned', 'severity', 'warning', 'jobId', j.id))));
+      'suggestedActions', '[{"value": "retry", "label": "다시 시도 / Try again", "style": "primary"}, {"value": "leave", "label": "그대로 두기 / Leave it"}]'::jsonb)));
   end if;
 end $$;
 
@@ -423,10 +422,10 @@ begin
   end if;
   if j.status <> 'RUNNING' then return case when v_turn is null and j.status = v_end->>'status' then 'over' else 'fenced' end; end if;
   if v_turn is not null then
-    select coalesce(sum(tokens_in), 0) as tokens_in, coalesce(sum(tokens_out), 0) as tokens_out, sum(cost_micro_usd) as cost into u
+    select coalesce(sum(tokens_in), 0) as tokens_in, coalesce(sum(tokens_out), 0) as tokens_out, sum(cost_micro_usd) as cost, coalesce(max(attempt), 1) as attempts into u
     from dure.model_calls where turn_id = any(j.attempt_turns);
     insert into dure.job_turns (job_id, number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id, attempts, started_at)
-    values (j.id, (v_turn->>'number')::integer, v_turn->>'speaker', v_turn->>'text', u.tokens_in, u.tokens_out, u.cost, j.current_turn, greatest(j.attempt, 1), coalesce(j.turn_at, clock_timestamp()));
+    values (j.id, (v_turn->>'number')::integer, v_turn->>'speaker', v_turn->>'text', u.tokens_in, u.tokens_out, u.cost, j.current_turn, greatest(j.attempt, 1) + u.attempts - 1, coalesce(j.turn_at, clock_timestamp()));
     update dure.jobs set turns_done = (v_turn->>'number')::integer, resume_count = 0, attempt = 0, turn_at = null, current_turn = null, attempt_turns = '{}', ended_by_turn = null,
       progress_ms = (select running_ms from dure.job_clock), updated_at = clock_timestamp()
     where id = j.id returning * into j;

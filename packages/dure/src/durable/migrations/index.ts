@@ -5,6 +5,7 @@ import { sql as accessAndAnswers } from "./0003-access-and-answers.ts";
 import { sql as budgets } from "./0004-budgets.ts";
 import { sql as rooms } from "./0005-rooms.ts";
 import { sql as jobs } from "./0006-jobs.ts";
+import { sql as plans } from "./0007-plans.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 4, name: "budgets", sql: budgets },
   { id: 5, name: "rooms", sql: rooms },
   { id: 6, name: "jobs", sql: jobs },
+  { id: 7, name: "plans", sql: plans },
 ];

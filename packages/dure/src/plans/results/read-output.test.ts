@@ -131,7 +131,8 @@ describe("what says nothing about tests", () => {
 
     expect(found).toEqual({ framework: "unknown", passed: 0, failed: 0, skipped: 0, failures: [], truncated: false, certain: false });
     expect(verdictOf(found, 0)).toEqual({ verdict: "unknown", because: "not-readable" });
-    expect(verdictOf(found, 1)).toEqual({ verdict: "failed", because: "exit-code" });
+    expect(verdictOf(found, 0, { isComplete: true })).toEqual({ verdict: "passed", because: "exit-code-alone" });
+    expect(verdictOf(found, 1, { isComplete: true })).toEqual({ verdict: "failed", because: "exit-code" });
   });
 });
 

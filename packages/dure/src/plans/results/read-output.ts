@@ -28,12 +28,19 @@ export function readTestOutput(output: string): TestReport {
 const UNKNOWN: TestReport = { framework: "unknown", passed: 0, failed: 0, skipped: 0, failures: [], truncated: false, certain: false };
 
 /** What a report and an exit code say together. `unknown`: nothing failed that was seen, but nothing says that tests ran. */
-export type Verdict = { readonly verdict: "passed" | "failed" | "unknown"; readonly because: "exit-code" | "failures" | "tests-passed" | "no-tests" | "cut-off" | "not-readable" };
+export type Verdict = { readonly verdict: "passed" | "failed" | "unknown"; readonly because: "exit-code" | "failures" | "tests-passed" | "no-tests" | "cut-off" | "not-readable" | "exit-code-alone" };
 
-/** Whether the tests passed. Pure; the first rule that applies wins: nothing but a complete output of at least one passed test and exit code 0 is `passed`. */
-export function verdictOf(report: TestReport, exitCode: number | null): Verdict {
+/**
+ * Whether the tests passed. Pure; the first rule that applies wins: with a format that is known nothing but a complete output of at least
+ * one passed test and exit code 0 is `passed`. Of any other command the exit code decides, where all that it printed is there.
+ * Source: docs/spec/plans §4.
+ *
+ * @param options `isComplete`: nothing of the output was left out when it was collected. Default false.
+ */
+export function verdictOf(report: TestReport, exitCode: number | null, { isComplete = false }: { isComplete?: boolean } = {}): Verdict {
   if (exitCode !== 0) return { verdict: "failed", because: "exit-code" };
   if (report.failed > 0 || report.failures.length > 0) return { verdict: "failed", because: "failures" };
+  if (isComplete && report.framework === "unknown") return { verdict: "passed", because: "exit-code-alone" };
   if (report.truncated) return { verdict: "unknown", because: "cut-off" };
   if (!report.certain) return { verdict: "unknown", because: "not-readable" };
   if (report.passed === 0) return { verdict: "unknown", because: "no-tests" };

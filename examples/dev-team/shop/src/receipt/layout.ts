@@ -1,0 +1,2 @@
+/** Of the paper. */
+export const COLUMNS = 40;

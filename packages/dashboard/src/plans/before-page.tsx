@@ -1,0 +1,218 @@
+import { Button, Checkbox, Loader } from "@mantine/core";
+import { IconAlertTriangle, IconArrowLeft, IconCheck, IconFlag3, IconPlayerPlay, IconShieldOff, IconX } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { systemClock, ulid, type PlanView } from "dure/client";
+import { useEffect, useId, useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { Problem } from "../jobs/job-list.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import "../panel/panel.css";
+import "./plans.css";
+import { useBefore } from "./use-plans.ts";
+
+/** What a plan would do, before anything is done; and the button that begins it. */
+export function BeforePage(): ReactNode {
+  const text = useText();
+  const { plan } = useParams({ from: "/plans/start/$plan" });
+  const { only = "" } = useSearch({ from: "/plans/start/$plan" });
+  const chosen = only === "" ? [] : only.split(",");
+  const before = useBefore(plan, chosen);
+  useEffect(() => {
+    document.title = `${text.plans.before.title(plan)} · dure`;
+  }, [text, plan]);
+  return (
+    <div className="plans">
+      <header className="run-head">
+        <Link to="/plans" className="run-back" aria-label={text.plans.before.toPlans}>
+          <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+        </Link>
+        <div>
+          <h1>{text.plans.before.title(plan)}</h1>
+          <p className="soft">{text.plans.before.lead}</p>
+        </div>
+      </header>
+      {before.isPending && <Loader type="dots" aria-label={text.plans.loading} />}
+      {before.error !== null && <Problem error={before.error} onRetry={() => void before.refetch()} />}
+      {before.data !== undefined && <Shown view={before.data} name={plan} only={chosen} isStale={before.isPlaceholderData} />}
+    </div>
+  );
+}
+
+function Shown({ view, name, only, isStale }: { view: PlanView; name: string; only: readonly string[]; isStale: boolean }): ReactNode {
+  const text = useText();
+  const words = text.plans.before;
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
+    [words.ports, text.plans.ports(view.ports.length)],
+    [words.maxParallel, words.maxParallelOf(view.maxParallel)],
+    [words.isolation, view.isolationWanted === "audit" ? text.plans.run.isolations["audit"] : view.isolationWanted],
+    [words.integration, view.integration === undefined ? words.none : <code key="integration">{view.integration}</code>],
+  ];
+  return (
+    <div className="before" data-stale={isStale || undefined}>
+      {view.isolationWanted === "audit" && (
+        <p className="run-banner" role="note">
+          <IconShieldOff size={18} aria-hidden />
+          <span>{words.audit}</span>
+        </p>
+      )}
+      <dl className="run-facts">
+        {rows.map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Start name={name} only={only} isStale={isStale} />
+      <Levels view={view} />
+      <Mode view={view} />
+      <Unowned view={view} />
+      {view.warnings.length > 0 && (
+        <section>
+          <h2>{words.warnings}</h2>
+          <ul className="plan-warnings">
+            {view.warnings.map(({ code, message }) => (
+              <li key={code}>
+                <IconAlertTriangle size={15} aria-hidden /> <span>{message}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Start({ name, only, isStale }: { name: string; only: readonly string[]; isStale: boolean }): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const navigate = useNavigate();
+  // Pressed twice, or again after a lost answer, it is the same run.
+  const [key] = useState(() => ulid(systemClock.now()));
+  const start = useMutation({
+    mutationFn: () => client.plans.start({ plan: name, ...(only.length > 0 && { only }) }, { idempotencyKey: `${key}:${only.join(",")}`.slice(0, 255) }),
+    onSuccess: ({ id }) => navigate({ to: "/plans/runs/$run", params: { run: id } }),
+  });
+  return (
+    <div className="before-start">
+      <Button leftSection={<IconPlayerPlay size={17} />} loading={start.isPending} disabled={isStale} onClick={() => start.mutate()}>
+        {text.plans.before.start}
+      </Button>
+      {start.error !== null && <Problem error={start.error} />}
+    </div>
+  );
+}
+
+/** Ports level by level, the critical path marked; some of them can be chosen. */
+function Levels({ view }: { view: PlanView }): ReactNode {
+  const text = useText();
+  const words = text.plans.before;
+  const heading = useId();
+  const navigate = useNavigate();
+  const { only = "" } = useSearch({ from: "/plans/start/$plan" });
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(only === "" ? [] : only.split(",")));
+  const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
+  const critical = new Set(view.criticalPath);
+  const choice = view.ports.filter(({ id }) => chosen.has(id)).map(({ id }) => id).join(",");
+  const toggle = (id: string): void =>
+    setChosen((before) => {
+      const after = new Set(before);
+      if (!after.delete(id)) after.add(id);
+      return after;
+    });
+  const showAgain = (): void => void navigate({ to: ".", search: choice === "" ? {} : { only: choice }, replace: true });
+  return (
+    <section aria-labelledby={heading}>
+      <h2 id={heading}>{words.levels}</h2>
+      <p className="soft small">{words.levelsLead}</p>
+      <ol className="before-levels">
+        {view.levels.map((ids, index) => (
+          <li key={index}>
+            <h3>{text.plans.run.level(index + 1)}</h3>
+            <ul>
+              {ids.map((id) => (
+                <li key={id} data-critical={critical.has(id) || undefined}>
+                  <Checkbox size="xs" checked={chosen.has(id)} onChange={() => toggle(id)} label={titles.get(id) ?? id} />
+                  {critical.has(id) && (
+                    <span className="port-critical">
+                      <IconFlag3 size={13} aria-hidden />
+                      {words.criticalPath}
+                    </span>
+                  )}
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ol>
+      <p className="soft small">{words.onlyHint}</p>
+      {choice !== only && (
+        <Button size="compact-md" variant="default" onClick={showAgain}>
+          {words.showAgain}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** Why it is worked on like this: every condition with its value. */
+export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): ReactNode {
+  const { text, language } = useLanguage();
+  const words = text.plans.before;
+  return (
+    <section>
+      <h2>{words.mode}</h2>
+      <p>
+        <strong>{words.modes[mode.mode] ?? mode.mode}</strong>
+      </p>
+      <p className="soft small">{language === "en" ? mode.because : words.modeHints[mode.mode]}</p>
+      <div className="table-room" tabIndex={0} role="group" aria-label={words.mode}>
+        <table className="mode-table">
+          <thead>
+            <tr>
+              <th scope="col">{words.condition}</th>
+              <th scope="col">{words.value}</th>
+              <th scope="col">
+                <span className="hidden-words">{words.holds}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {mode.conditions.map(({ name, value, holds }) => (
+              <tr key={name} data-holds={holds || undefined}>
+                <th scope="row">{words.conditions[name] ?? name}</th>
+                <td>{words.values[value] ?? value}</td>
+                <td>
+                  {holds ? <IconCheck size={14} aria-hidden /> : <IconX size={14} aria-hidden />} {holds ? words.holds : words.fails}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Unowned({ view: { unowned, unownedCount } }: { view: PlanView }): ReactNode {
+  const words = useText().plans.before;
+  if (unownedCount === 0) return null;
+  return (
+    <section>
+      <h2>{words.unowned}</h2>
+      <details className="plan-details">
+        <summary>{words.unownedCount(unownedCount)}</summary>
+        <ul className="path-list">
+          {unowned.map((path) => (
+            <li key={path}>
+              <code>{path}</code>
+            </li>
+          ))}
+        </ul>
+        {unowned.length < unownedCount && <p className="soft small">{words.unownedShown(unowned.length)}</p>}
+      </details>
+    </section>
+  );
+}

@@ -1,0 +1,191 @@
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { IconAlertTriangle, IconCircleCheck, IconPlayerPlay, IconSearch, IconSitemap } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { PLAN_RUN_STATUSES, type ListedRun, type PlanFile, type PlanProblem } from "dure/client";
+import { useEffect, useState, type ReactNode } from "react";
+import { Problem } from "../jobs/job-list.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { lettersOf } from "../rooms/mention.ts";
+import { momentOf, spanOf, whenOf } from "../when.ts";
+import "./plans.css";
+import { useRunFilters } from "./run-filters.ts";
+import { Bar, RunMark } from "./status-mark.tsx";
+import { doneOf, useMayRun, usePlanFiles, useRunList, useRunListNews } from "./use-plans.ts";
+
+/** Plan files of the team, and every run of them. */
+export function PlansPage(): ReactNode {
+  const text = useText();
+  useRunListNews();
+  useEffect(() => {
+    document.title = `${text.plans.pageTitle} · dure`;
+  }, [text]);
+  return (
+    <div className="plans">
+      <header>
+        <h1>{text.plans.pageTitle}</h1>
+        <p className="soft">{text.plans.lead}</p>
+      </header>
+      <PlanFiles />
+      <Runs />
+    </div>
+  );
+}
+
+/** Files beyond which they can be searched. */
+const SEARCH_FROM = 6;
+
+function PlanFiles(): ReactNode {
+  const text = useText();
+  const files = usePlanFiles();
+  const [search, setSearch] = useState("");
+  const all = files.data ?? [];
+  const shown = all.filter(({ name, file }) => lettersOf(`${name} ${file}`).includes(lettersOf(search.trim())));
+  return (
+    <section className="plans-part" aria-labelledby="plan-files">
+      <header>
+        <h2 id="plan-files">{text.plans.files}</h2>
+        {all.length >= SEARCH_FROM && <TextInput size="sm" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.plans.findFiles} aria-label={text.plans.findFiles} leftSection={<IconSearch size={15} />} />}
+      </header>
+      {files.error !== null && <Problem error={files.error} onRetry={() => void files.refetch()} />}
+      {files.isSuccess && shown.length === 0 && (search.trim() === "" ? <Empty words={text.plans.filesEmpty} hint={text.plans.filesEmptyHint} /> : <Empty words={text.plans.filesMatch(search.trim())} />)}
+      {shown.length > 0 && (
+        <ul className="plan-files">
+          {shown.map((file) => (
+            <FileRow key={file.file} file={file} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function FileRow({ file }: { file: PlanFile }): ReactNode {
+  const text = useText();
+  const mayRun = useMayRun();
+  const isWhole = file.problems.length === 0;
+  return (
+    <li className="plan-file" data-broken={!isWhole || undefined}>
+      <div className="plan-file-head">
+        <strong>{file.name}</strong>
+        <code>{file.file}</code>
+        {file.ports > 0 && <span className="soft small">{text.plans.ports(file.ports)}</span>}
+        <span className="plan-mark" data-tone={isWhole ? "good" : "bad"}>
+          {isWhole ? <IconCircleCheck size={14} stroke={2} aria-hidden /> : <IconAlertTriangle size={14} stroke={2} aria-hidden />}
+          {isWhole ? text.plans.noProblems : text.plans.problems(file.problems.length)}
+        </span>
+        {isWhole && mayRun && (
+          <Button renderRoot={(props) => <Link to="/plans/start/$plan" params={{ plan: file.name }} {...props} />} size="compact-md" variant="light" leftSection={<IconPlayerPlay size={15} />} aria-label={text.plans.startOf(file.name)}>
+            {text.plans.start}
+          </Button>
+        )}
+        {!isWhole && <span className="soft small">{text.plans.mend}</span>}
+      </div>
+      {!isWhole && (
+        <ul className="plan-problems" aria-label={text.plans.problemList(file.name)}>
+          {file.problems.map((problem, index) => (
+            <ProblemRow key={index} problem={problem} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function ProblemRow({ problem }: { problem: PlanProblem }): ReactNode {
+  const text = useText();
+  const { file, line, column, key, message, found, allowed, hint } = problem;
+  return (
+    <li>
+      <code className="plan-place">{[file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(":")}</code>
+      <span>
+        {key !== "" && <code>{key}</code>} {message}
+        {found !== undefined && ` · ${text.plans.found}: ${found}`}
+        {allowed !== undefined && ` · ${text.plans.allowed}: ${allowed}`}
+        {hint !== undefined && <span className="soft"> — {hint}</span>}
+      </span>
+    </li>
+  );
+}
+
+function Runs(): ReactNode {
+  const text = useText();
+  const { filters, set } = useRunFilters();
+  const [search, setSearch] = useState(filters.q ?? "");
+  const runs = useRunList(filters.status);
+  const all = runs.data?.pages.flatMap(({ items }) => items) ?? [];
+  const wanted = lettersOf(search.trim());
+  const shown = all.filter((run) => lettersOf(wordsOf(run)).includes(wanted));
+  const isFiltered = filters.status !== undefined || wanted !== "";
+  return (
+    <section className="plans-part" aria-labelledby="plan-runs">
+      <header>
+        <h2 id="plan-runs">{text.plans.runs}</h2>
+        <div className="plans-filters" role="search">
+          <TextInput size="sm" value={search} onChange={({ currentTarget }) => (setSearch(currentTarget.value), set({ q: currentTarget.value }))} placeholder={text.plans.search} aria-label={text.plans.search} leftSection={<IconSearch size={15} />} />
+          <NativeSelect
+            size="sm"
+            aria-label={text.plans.status}
+            value={filters.status ?? ""}
+            onChange={(event) => set({ status: event.currentTarget.value })}
+            data={[{ value: "", label: text.plans.allStatuses }, ...PLAN_RUN_STATUSES.map((one) => ({ value: one, label: text.plans.runStatuses[one] }))]}
+          />
+        </div>
+      </header>
+      {runs.error !== null && <Problem error={runs.error} onRetry={() => void runs.refetch()} />}
+      {runs.isSuccess && shown.length === 0 && <Empty words={isFiltered ? text.plans.noMatch : text.plans.runsEmpty} hint={isFiltered ? text.plans.noMatchHint : text.plans.runsEmptyHint} />}
+      {shown.length > 0 && (
+        <ul className="run-list" data-stale={runs.isPlaceholderData || undefined}>
+          {shown.map((run) => (
+            <RunRow key={run.id} run={run} />
+          ))}
+        </ul>
+      )}
+      {runs.hasNextPage && (
+        <Button variant="subtle" color="gray" size="compact-sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>
+          {text.plans.more}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function RunRow({ run }: { run: ListedRun }): ReactNode {
+  const { text, language } = useLanguage();
+  const { done, all, failed } = doneOf(run);
+  return (
+    <li>
+      <Link to="/plans/runs/$run" params={{ run: run.id }} className="run-row">
+        <span className="run-row-head">
+          <strong>{run.plan}</strong>
+          <RunMark status={run.status} phase={run.phase} />
+        </span>
+        <Bar share={all === 0 ? 0 : done / all} label={`${run.plan}: ${text.plans.progress}`} tone={failed > 0 ? "warn" : "now"} />
+        <span className="run-row-facts">
+          <span>{text.plans.doneOf(done, all)}</span>
+          {failed > 0 && <span className="warn">{text.plans.failedCount(failed)}</span>}
+          {run.tokensIn + run.tokensOut > 0 && <span>{text.plans.run.tokensShort(run.tokensIn + run.tokensOut)}</span>}
+          {run.finishedAt !== null && <span>{spanOf(run.finishedAt - run.createdAt)}</span>}
+          {run.report?.branch !== undefined && <code>{run.report.branch}</code>}
+          <time dateTime={new Date(run.createdAt).toISOString()} title={momentOf(run.createdAt, language)}>
+            {whenOf(run.createdAt, language)}
+          </time>
+        </span>
+        {run.because !== null && run.status !== "success" && <span className="run-row-because">{run.because.message}</span>}
+      </Link>
+    </li>
+  );
+}
+
+function Empty({ words, hint }: { words: string; hint?: string }): ReactNode {
+  return (
+    <div className="plans-empty">
+      <IconSitemap size={30} stroke={1.4} aria-hidden />
+      <p>{words}</p>
+      {hint !== undefined && <p className="soft small">{hint}</p>}
+    </div>
+  );
+}
+
+function wordsOf({ id, plan, startedBy, baseCommit, report, because }: ListedRun): string {
+  return [id, plan, startedBy, baseCommit, report?.branch, because?.code, because?.message].join(" ");
+}

@@ -1,0 +1,133 @@
+import { ActionIcon } from "@mantine/core";
+import { IconMaximize, IconMinus, IconPlus } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { Handle, MarkerType, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import "@xyflow/react/dist/base.css";
+import type { RunDetail, PlanPort } from "dure/client";
+import { useMemo, type FocusEvent, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+import { keepLooks } from "./run-filters.ts";
+import { BOX, layoutRun, type RunGraph } from "./run-graph.ts";
+import { Critical, PortState } from "./run-ports.tsx";
+import type { Sign, Signs } from "./signs.ts";
+import { PortMark, toneOf } from "./status-mark.tsx";
+
+type PortNode = Node<{ readonly run: string; readonly port: PlanPort; readonly sign: Sign | undefined; readonly isCritical: boolean; readonly isPicked: boolean }, "port">;
+
+const NODE_TYPES = { port: PortBox };
+const SMALLEST = 0.2;
+const LARGEST = 1.5;
+/** A graph that is larger than its room begins at a size at which it can be read. */
+const READABLE = 0.62;
+const FIT = { padding: 0.06, minZoom: READABLE, maxZoom: 1 } as const;
+
+/** Ports from left to right, from what is needed to what needs it. Each is a link; the keyboard goes through them in the order of the plan. */
+export function PortGraph(props: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+  return (
+    <ReactFlowProvider>
+      <Drawing {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Drawing({ run, signs, picked }: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+  const text = useText();
+  // Who needs whom stays as it was when the run began; so the places stay, too.
+  const graph = useMemo(() => layoutRun(run.ports), [run.id]);
+  const nodes = nodesOf(run, graph, signs, picked);
+  const edges = edgesOf(run, graph);
+  return (
+    <div className="port-graph">
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        fitView
+        fitViewOptions={FIT}
+        minZoom={SMALLEST}
+        maxZoom={LARGEST}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        disableKeyboardA11y
+        preventScrolling={false}
+        zoomOnScroll={false}
+        zoomOnDoubleClick={false}
+        deleteKeyCode={null}
+        proOptions={{ hideAttribution: true }}
+        aria-label={text.plans.run.graph}
+        role="group"
+      >
+        <Panel position="top-left" className="port-graph-hint">
+          <span className="soft small">{text.plans.run.graphHint}</span>
+        </Panel>
+        <Panel position="bottom-right">
+          <Zoom />
+        </Panel>
+      </ReactFlow>
+    </div>
+  );
+}
+
+function Zoom(): ReactNode {
+  const text = useText();
+  const { zoomIn, zoomOut, fitView } = useReactFlow();
+  return (
+    <ActionIcon.Group>
+      <ActionIcon variant="default" size="md" aria-label={text.plans.run.zoomOut} onClick={() => void zoomOut()}>
+        <IconMinus size={16} />
+      </ActionIcon>
+      <ActionIcon variant="default" size="md" aria-label={text.plans.run.zoomIn} onClick={() => void zoomIn()}>
+        <IconPlus size={16} />
+      </ActionIcon>
+      <ActionIcon variant="default" size="md" aria-label={text.plans.run.fit} onClick={() => void fitView({ padding: FIT.padding, minZoom: SMALLEST, maxZoom: 1 })}>
+        <IconMaximize size={16} />
+      </ActionIcon>
+    </ActionIcon.Group>
+  );
+}
+
+function PortBox({ data: { run, port, sign, isCritical, isPicked }, positionAbsoluteX: x, positionAbsoluteY: y }: NodeProps<PortNode>): ReactNode {
+  const { setCenter, getZoom } = useReactFlow();
+  /** Who comes by keyboard sees where they are; a click leaves the picture where it is. */
+  const onFocus = (event: FocusEvent<HTMLElement>): void => {
+    if (event.currentTarget.matches(":focus-visible")) void setCenter(x + BOX.width / 2, y + BOX.height / 2, { zoom: getZoom() });
+  };
+  return (
+    <>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Link to="/plans/runs/$run/ports/$port" params={{ run, port: port.id }} search={keepLooks} className="port-box nopan" data-tone={toneOf(port.status)} data-critical={isCritical || undefined} data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined} onFocus={onFocus} draggable={false}>
+        <span className="port-box-head">
+          <PortMark status={port.status} />
+          {isCritical && <Critical />}
+        </span>
+        <strong title={port.title}>{port.title}</strong>
+        <PortState port={port} sign={sign} />
+      </Link>
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </>
+  );
+}
+
+function nodesOf(run: RunDetail, graph: RunGraph, signs: Signs, picked: string | undefined): PortNode[] {
+  const byId = new Map(run.ports.map((port) => [port.id, port]));
+  return graph.boxes.flatMap(({ id, x, y }) => {
+    const port = byId.get(id);
+    if (port === undefined) return [];
+    return [{ id, type: "port", position: { x, y }, ...BOX, data: { run: run.id, port, sign: signs[id], isCritical: graph.critical.has(id), isPicked: id === picked } }];
+  });
+}
+
+function edgesOf(run: RunDetail, graph: RunGraph): Edge[] {
+  const done = new Set(run.ports.filter(({ status }) => status === "succeeded").map(({ id }) => id));
+  return graph.ways.map(({ from, to, isCritical }) => ({
+    id: `${from}→${to}`,
+    source: from,
+    target: to,
+    className: ["port-way", isCritical && "port-way-critical", done.has(from) && "port-way-done"].filter(Boolean).join(" "),
+    markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16, color: "context-stroke" },
+    zIndex: isCritical ? 1 : 0,
+  }));
+}

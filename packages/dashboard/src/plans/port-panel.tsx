@@ -1,0 +1,146 @@
+import { Loader, Tabs } from "@mantine/core";
+import { IconAlertTriangle, IconArrowLeft, IconX } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { DureError, type PortDetail, type RunDetail } from "dure/client";
+import type { ReactNode } from "react";
+import { Problem } from "../jobs/job-list.tsx";
+import { useText } from "../language.tsx";
+import { spanOf } from "../when.ts";
+import { DiffView } from "./diff-view.tsx";
+import { ManifestView } from "./manifest-view.tsx";
+import { PairChannel } from "./pair-channel.tsx";
+import { PortActions } from "./port-actions.tsx";
+import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
+import { RunEscalations } from "./run-escalations.tsx";
+import { ScopeView } from "./scope-view.tsx";
+import { signOf, stalledFor, tryOf, type Sign } from "./signs.ts";
+import { Bar, PortMark } from "./status-mark.tsx";
+import { Tries } from "./tries.tsx";
+import { useNow, usePort } from "./use-plans.ts";
+
+/** One port: what it is to do, what it does now, and all that was tried. */
+export function PortPanel({ run, port: id, sign }: { run: RunDetail; port: string; sign: Sign | undefined }): ReactNode {
+  const text = useText();
+  const port = usePort(run.id, id);
+  if (port.data !== undefined) return <OnePort run={run} port={port.data} sign={sign} />;
+  const isGone = port.error instanceof DureError && port.error.class === "not-found";
+  return (
+    <div className="port-panel">
+      <PanelHead run={run.id} title={run.ports.find((one) => one.id === id)?.title ?? (isGone ? text.plans.port.gone : id)} />
+      {port.error === null ? <Loader type="dots" aria-label={text.plans.port.loading} /> : <Problem error={port.error} onRetry={() => void port.refetch()} />}
+    </div>
+  );
+}
+
+function PanelHead({ run, title, children }: { run: string; title: string; children?: ReactNode }): ReactNode {
+  const text = useText();
+  return (
+    <header className="port-head">
+      <Link to="/plans/runs/$run" params={{ run }} search={keepLooks} className="port-close" aria-label={text.plans.port.close}>
+        <IconArrowLeft size={18} stroke={1.7} aria-hidden className="port-close-back" />
+        <IconX size={18} stroke={1.7} aria-hidden className="port-close-x" />
+      </Link>
+      <h1>{title}</h1>
+      {children}
+    </header>
+  );
+}
+
+function OnePort({ run, port, sign }: { run: RunDetail; port: PortDetail; sign: Sign | undefined }): ReactNode {
+  const text = useText();
+  const words = text.plans.port;
+  const { looks, set } = useRunLooks();
+  const newest = newestOf(sign, signOf(port.steps));
+  const tab = looks.tab ?? "tries";
+  const parts: Readonly<Record<PortTab, () => ReactNode>> = {
+    tries: () => <Tries port={port} />,
+    channel: () => <PairChannel port={port} />,
+    scope: () => <ScopeView run={run} port={port} />,
+    context: () => <ManifestView run={run.id} port={port} />,
+    diff: () => <DiffView run={run.id} port={port.id} />,
+  };
+  return (
+    <div className="port-panel">
+      <PanelHead run={run.id} title={port.title}>
+        <PortMark status={port.status} />
+      </PanelHead>
+      <p className="port-goal">{port.goal}</p>
+      {port.because !== null && (
+        <p className="run-because" data-tone={port.status === "failed" ? "bad" : "warn"}>
+          <span>{port.because.message}</span> {port.because.hint !== undefined && <span className="soft">{port.because.hint}</span>} <code>{port.because.code}</code>
+        </p>
+      )}
+      {port.status === "running" && <Now port={port} sign={newest} />}
+      <PortFacts port={port} sign={newest} />
+      <PortActions run={run} port={port} />
+      <RunEscalations run={run.id} port={port.id} />
+      <Tabs value={tab} onChange={(next) => set({ tab: next ?? "tries" })} keepMounted={false} className="port-tabs">
+        <Tabs.List>
+          {PORT_TABS.map((one) => (
+            <Tabs.Tab key={one} value={one}>
+              {words.tabs[one]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={tab}>{parts[tab]()}</Tabs.Panel>
+      </Tabs>
+    </div>
+  );
+}
+
+/** What a worker does now, how far it is, and when it last said so. */
+function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): ReactNode {
+  const text = useText();
+  const words = text.plans.port;
+  const now = useNow(true);
+  const silent = stalledFor(port, sign, now);
+  const { number, most } = tryOf(port, sign);
+  const who = [sign?.member == null ? undefined : words.members[sign.member], sign?.kind === undefined ? undefined : words.steps[sign.kind]].filter(Boolean).join(" · ");
+  return (
+    <section className="port-now" aria-label={words.now} data-stalled={silent !== undefined || undefined}>
+      <p className="port-now-head">
+        <span className="pulse" aria-hidden />
+        <strong>{who === "" ? words.now : who}</strong>
+        {number > 0 && <span className="soft">{text.plans.run.tryOf(number, most)}</span>}
+        {sign !== undefined && sign.member !== null && <span className="soft port-now-sign">{words.lastSign(spanOf(Math.max(0, now - sign.at)))}</span>}
+      </p>
+      <p>{sign === undefined || sign.task === "" ? words.noTask : sign.task}</p>
+      {sign !== undefined && sign.member !== null && <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />}
+      {silent !== undefined && (
+        <p className="port-silent" role="status">
+          <IconAlertTriangle size={15} aria-hidden />
+          {words.stalled(spanOf(Math.floor(silent / 10_000) * 10_000))}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined }): ReactNode {
+  const text = useText();
+  const words = text.plans.port;
+  const { number, most } = tryOf(port, sign);
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [words.role, port.role],
+    [words.tabs.tries, number === 0 ? text.plans.run.triesMost(most) : text.plans.run.tryOf(number, most)],
+    [words.time, words.timeOf(spanOf(port.spentMs), spanOf(port.timeMs))],
+    [words.tokens, port.tokensMost === null ? words.tokensInOut(port.tokensIn, port.tokensOut) : text.plans.run.tokensOf(port.tokensIn + port.tokensOut, port.tokensMost)],
+    ...(port.hint === null ? [] : [[words.hint, port.hint] as const]),
+  ];
+  return (
+    <dl className="run-facts">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Events come sooner, the port's own steps hold more; the younger one counts. */
+function newestOf(told: Sign | undefined, read: Sign | undefined): Sign | undefined {
+  if (told === undefined || read === undefined) return told ?? read;
+  return told.at >= read.at ? told : read;
+}

@@ -1,0 +1,53 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { PLAN_RUN_STATUSES, type PlanRunStatus } from "dure/client";
+
+/** What is shown, and how. It stands in the address, so that a reload and a link show the same. */
+export interface RunFilters {
+  readonly status?: PlanRunStatus;
+  /** Words to look for among the runs. */
+  readonly q?: string;
+}
+
+export interface RunLooks {
+  /** Absent: what fits the screen and the number of ports. */
+  readonly view?: "graph" | "list";
+  readonly tab?: PortTab;
+}
+
+export const PORT_TABS = ["tries", "channel", "scope", "context", "diff"] as const;
+export type PortTab = (typeof PORT_TABS)[number];
+
+/** Reads an address; what is not understood is left out. Pure. */
+export function readRunFilters(search: Record<string, unknown>): RunFilters {
+  const status = PLAN_RUN_STATUSES.find((one) => one === search["status"]);
+  const q = typeof search["q"] === "string" || typeof search["q"] === "number" ? String(search["q"]) : "";
+  return { ...(status && { status }), ...(q !== "" && { q }) };
+}
+
+export function readRunLooks(search: Record<string, unknown>): RunLooks {
+  const view = (["graph", "list"] as const).find((one) => one === search["view"]);
+  const tab = PORT_TABS.find((one) => one === search["tab"]);
+  return { ...(view && { view }), ...(tab && tab !== "tries" && { tab }) };
+}
+
+/** Ports of a plan that are chosen before it starts: `only=a,b`. */
+export function readOnly(search: Record<string, unknown>): { only?: string } {
+  const { only } = search;
+  return typeof only === "string" && only !== "" ? { only } : {};
+}
+
+/** The filters in force; `set` changes some of them, and empty text takes one away. No filter is a step to go back to. */
+export function useRunFilters(): { filters: RunFilters; set: (change: { readonly [Name in keyof RunFilters]?: string }) => void } {
+  const filters = readRunFilters(useSearch({ strict: false }));
+  const navigate = useNavigate();
+  return { filters, set: (change) => void navigate({ to: ".", search: (before: Record<string, unknown>) => readRunFilters({ ...before, ...change }), replace: true }) };
+}
+
+export function useRunLooks(): { looks: RunLooks; set: (change: { readonly [Name in keyof RunLooks]?: string }) => void } {
+  const looks = readRunLooks(useSearch({ strict: false }));
+  const navigate = useNavigate();
+  return { looks, set: (change) => void navigate({ to: ".", search: (before: Record<string, unknown>) => readRunLooks({ ...before, ...change }), replace: true }) };
+}
+
+/** Going from port to port of a run keeps how it is looked at. */
+export const keepLooks = (before: Record<string, unknown>): RunLooks => readRunLooks(before);

@@ -1,0 +1,155 @@
+import { Button, TextInput } from "@mantine/core";
+import { IconArrowLeft, IconGitMerge, IconPlayerPause, IconPlayerPlay, IconPlayerStop } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { isRunOver, type RunDetail, type RunOrdered } from "dure/client";
+import { useState, type FormEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { Problem } from "../jobs/job-list.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { momentOf, spanOf } from "../when.ts";
+import { Bar, RunMark } from "./status-mark.tsx";
+import { PLAN_KEYS, useMayRun, useNow } from "./use-plans.ts";
+
+export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean }): ReactNode {
+  const text = useText();
+  const done = run.ports.filter(({ status }) => status === "succeeded").length;
+  const isHurt = run.ports.some(({ status }) => status === "failed" || status === "blocked");
+  const Title = isHeading ? "h1" : "h2"; // a picked port has the page's first heading
+  return (
+    <header className="run-top">
+      <div className="run-head">
+        <Link to="/plans" className="run-back" aria-label={text.plans.run.toList}>
+          <IconArrowLeft size={18} stroke={1.7} aria-hidden />
+        </Link>
+        <Title>{run.plan}</Title>
+        <RunMark status={run.status} phase={run.phase} />
+        <span className="soft small run-count">{text.plans.doneOf(done, run.ports.length)}</span>
+      </div>
+      <Bar share={run.ports.length === 0 ? 0 : done / run.ports.length} label={text.plans.progress} tone={isHurt ? "warn" : "now"} />
+      {run.because !== null && (
+        <p className="run-because" data-tone={run.status === "failed" ? "bad" : "warn"}>
+          <span>{run.because.message}</span> {run.because.hint !== undefined && <span className="soft">{run.because.hint}</span>} <code>{run.because.code}</code>
+        </p>
+      )}
+      <Facts run={run} />
+      <Actions run={run} />
+    </header>
+  );
+}
+
+function Facts({ run }: { run: RunDetail }): ReactNode {
+  const { text, language } = useLanguage();
+  const words = text.plans.run;
+  const now = useNow(!isRunOver(run.status));
+  const used = run.tokensIn + run.tokensOut;
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    [words.branch, run.report?.branch === undefined ? words.noBranch : <code key="branch">{run.report.branch}</code>],
+    [words.base, <code key="base">{`${run.definition.base} · ${run.baseCommit.slice(0, 10)}`}</code>],
+    ...(run.isolation === null ? [] : [[words.isolation, words.isolations[run.isolation] ?? run.isolation] as const]),
+    ...(run.mode === null ? [] : [[words.mode, text.plans.before.modes[run.mode.mode] ?? run.mode.mode] as const]),
+    [words.took, spanOf((run.finishedAt ?? Math.max(now, run.createdAt)) - run.createdAt)],
+    [words.tokens, run.tokensMost === null ? used.toLocaleString(language) : words.tokensOf(used, run.tokensMost)],
+    [words.startedBy, run.startedBy],
+    [words.at, momentOf(run.createdAt, language)],
+  ];
+  return (
+    <dl className="run-facts">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Actions({ run }: { run: RunDetail }): ReactNode {
+  const text = useText();
+  const words = text.plans.run;
+  const { client } = useParts();
+  const mayRun = useMayRun();
+  const [isMerging, setMerging] = useState(false);
+  const pause = useOrder(run.id, () => client.plans.pause(run.id));
+  const resume = useOrder(run.id, () => client.plans.resume(run.id));
+  const cancel = useOrder(run.id, () => client.plans.cancel(run.id));
+  if (!mayRun) return <p className="soft small">{words.notYours}</p>;
+  const isOver = isRunOver(run.status);
+  const error = pause.error ?? resume.error ?? cancel.error;
+  const isStored = [pause, resume, cancel].some(({ data }) => data?.carriedOut === false) && !isOver;
+  return (
+    <div className="run-actions">
+      {run.status === "running" && (
+        <Button size="compact-md" variant="default" title={words.pauseHint} leftSection={<IconPlayerPause size={15} />} loading={pause.isPending} onClick={() => pause.mutate()}>
+          {words.pause}
+        </Button>
+      )}
+      {run.status === "paused" && (
+        <Button size="compact-md" leftSection={<IconPlayerPlay size={15} />} loading={resume.isPending} onClick={() => resume.mutate()}>
+          {words.resume}
+        </Button>
+      )}
+      {!isOver && run.status !== "cancelling" && (
+        <Button size="compact-md" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending} onClick={() => window.confirm(words.cancelAsk) && cancel.mutate()}>
+          {words.cancel}
+        </Button>
+      )}
+      {run.report?.commit !== undefined && !isMerging && (
+        <Button size="compact-md" leftSection={<IconGitMerge size={15} />} onClick={() => setMerging(true)}>
+          {words.merge}
+        </Button>
+      )}
+      {isStored && (
+        <p className="soft small" role="status">
+          {words.notYet}
+        </p>
+      )}
+      {error !== null && <Problem error={error} />}
+      {isMerging && <Merge run={run} onLeave={() => setMerging(false)} />}
+    </div>
+  );
+}
+
+/** An order to a run; how the run stands is read anew whatever came of it. */
+export function useOrder(run: string, order: () => Promise<RunOrdered>) {
+  const queries = useQueryClient();
+  return useMutation({ mutationFn: order, onSettled: () => Promise.all([PLAN_KEYS.run(run), PLAN_KEYS.lists, PLAN_KEYS.ports(run)].map((queryKey) => queries.invalidateQueries({ queryKey }))) });
+}
+
+function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): ReactNode {
+  const text = useText();
+  const words = text.plans.run;
+  const { client } = useParts();
+  const [into, setInto] = useState("");
+  const merge = useMutation({ mutationFn: () => client.plans.merge(run.id, into.trim() === "" ? {} : { into: into.trim() }) });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    merge.mutate();
+  };
+  const { data } = merge;
+  if (data !== undefined) {
+    return (
+      <p className="run-merged" role="status">
+        <IconGitMerge size={16} aria-hidden />
+        <span>
+          {words.mergedInto(words.merged[data.kind] ?? data.kind, data.target, data.commit.slice(0, 10))} {data.updated !== null && words.mergedFiles(data.updated)}
+        </span>
+      </p>
+    );
+  }
+  return (
+    <form className="run-merge" onSubmit={submit}>
+      <TextInput autoFocus size="sm" label={words.mergeInto} description={words.mergeHint} placeholder={run.definition.base} value={into} onChange={(event) => setInto(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && onLeave()} />
+      <div className="run-merge-buttons">
+        <Button type="submit" size="compact-md" loading={merge.isPending}>
+          {words.mergeDo}
+        </Button>
+        <Button size="compact-md" variant="default" onClick={onLeave}>
+          {words.mergeBack}
+        </Button>
+      </div>
+      {merge.error !== null && <Problem error={merge.error} />}
+    </form>
+  );
+}

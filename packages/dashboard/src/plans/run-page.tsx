@@ -1,0 +1,90 @@
+import { Button, Loader } from "@mantine/core";
+import { IconPlugConnectedX, IconShieldOff } from "@tabler/icons-react";
+import { Link, useParams } from "@tanstack/react-router";
+import { DureError, type RunDetail } from "dure/client";
+import { useEffect, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+import "../panel/panel.css";
+import { MergeReport } from "./merge-report.tsx";
+import "./plans.css";
+import { PortPanel } from "./port-panel.tsx";
+import { RunEscalations } from "./run-escalations.tsx";
+import { RunHead } from "./run-head.tsx";
+import { RunPorts } from "./run-ports.tsx";
+import { useRun, useSigns } from "./use-plans.ts";
+
+/** One run: how it stands, its graph, and beside it (instead of it where there is little room) the port that was picked. */
+export function RunPage(): ReactNode {
+  const { run: id } = useParams({ from: "/plans/runs/$run" });
+  return <LoadedRun key={id} id={id} />;
+}
+
+function LoadedRun({ id }: { id: string }): ReactNode {
+  const text = useText();
+  const { run, isCut } = useRun(id);
+  if (run.data !== undefined) return <OneRun run={run.data} isCut={isCut} />;
+  if (run.error === null) {
+    return (
+      <div className="center-page">
+        <Loader type="dots" aria-label={text.plans.run.loading} />
+      </div>
+    );
+  }
+  const isGone = run.error instanceof DureError && run.error.class === "not-found";
+  return (
+    <div className="center-page">
+      <h1>{isGone ? text.plans.run.gone : text.plans.run.failed}</h1>
+      <p className="soft">{isGone ? text.plans.run.goneHint : run.error.message}</p>
+      {isGone ? (
+        <Button component={Link} to="/plans" variant="default">
+          {text.plans.run.toList}
+        </Button>
+      ) : (
+        <Button variant="default" onClick={() => void run.refetch()}>
+          {text.connection.retry}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
+  const text = useText();
+  const { port } = useParams({ strict: false });
+  const signs = useSigns(run);
+  const picked = run.ports.find(({ id }) => id === port);
+  useEffect(() => {
+    document.title = `${[picked?.title, run.plan].filter(Boolean).join(" · ")} · ${text.plans.runStatuses[run.status]} · dure`;
+  }, [text, run.plan, run.status, picked?.title]);
+  return (
+    <div className="run" data-picked={port !== undefined || undefined}>
+      {run.isolation === "audit" && (
+        <p className="run-banner" role="note">
+          <IconShieldOff size={18} aria-hidden />
+          <span>
+            <strong>{text.plans.run.auditTitle}</strong> {text.plans.run.auditText}
+          </span>
+        </p>
+      )}
+      {isCut && (
+        <p className="run-banner" role="status">
+          <IconPlugConnectedX size={18} aria-hidden />
+          <span>{text.plans.run.reconnecting}</span>
+        </p>
+      )}
+      <div className="run-parts">
+        <div className="run-main" role="region" aria-label={run.plan} tabIndex={0}>
+          <RunHead run={run} isHeading={port === undefined} />
+          <RunEscalations run={run.id} />
+          {run.report !== null && <MergeReport run={run} report={run.report} />}
+          <RunPorts run={run} signs={signs} picked={port} />
+        </div>
+        {port !== undefined && (
+          <aside className="run-side" aria-label={picked?.title ?? port} tabIndex={0}>
+            <PortPanel key={port} run={run} port={port} sign={signs[port]} />
+          </aside>
+        )}
+      </div>
+    </div>
+  );
+}

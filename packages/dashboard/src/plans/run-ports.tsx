@@ -1,0 +1,154 @@
+import { Loader, SegmentedControl, TextInput } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { IconAlertTriangle, IconFlag3, IconSearch } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { RunDetail, PlanPort } from "dure/client";
+import { lazy, Suspense, useId, useMemo, useState, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+import { lettersOf } from "../rooms/mention.ts";
+import { spanOf } from "../when.ts";
+import { keepLooks, useRunLooks } from "./run-filters.ts";
+import { criticalPathOf, GRAPH_MOST, levelsOf } from "./run-graph.ts";
+import { shareOf, stalledFor, tryOf, type Sign, type Signs } from "./signs.ts";
+import { Bar, PortMark, toneOf } from "./status-mark.tsx";
+import { useNow } from "./use-plans.ts";
+
+const PortGraph = lazy(() => import("./port-graph.tsx").then((module) => ({ default: module.PortGraph })));
+
+/** The ports of a run: as a graph where there is room for one, else as a list by level. Either can be chosen. */
+export function RunPorts({ run, signs, picked }: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+  const text = useText();
+  const words = text.plans.run;
+  const { looks, set } = useRunLooks();
+  const isWide = useMediaQuery("(min-width: 48em)", true, { getInitialValueInEffect: false });
+  const isTooMany = run.ports.length > GRAPH_MOST;
+  const view = isTooMany ? "list" : (looks.view ?? (isWide ? "graph" : "list"));
+  return (
+    <section className="run-ports" aria-label={words.graph}>
+      <div className="run-ports-head">
+        <h2>{words.graph}</h2>
+        {isTooMany ? (
+          <p className="soft small">{words.tooMany(run.ports.length)}</p>
+        ) : (
+          <SegmentedControl
+            size="xs"
+            aria-label={words.views.label}
+            value={view}
+            onChange={(next) => set({ view: next as "graph" | "list" })}
+            data={[
+              { value: "graph", label: words.views.graph },
+              { value: "list", label: words.views.list },
+            ]}
+          />
+        )}
+      </div>
+      {view === "list" ? (
+        <PortList run={run} signs={signs} picked={picked} />
+      ) : (
+        <Suspense fallback={<Loader type="dots" aria-label={text.plans.loading} />}>
+          <PortGraph run={run} signs={signs} picked={picked} />
+        </Suspense>
+      )}
+    </section>
+  );
+}
+
+/** Ports beyond which they can be searched. */
+const SEARCH_FROM = 8;
+
+function PortList({ run, signs, picked }: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+  const text = useText();
+  const words = text.plans.run;
+  const [search, setSearch] = useState("");
+  // Who needs whom stays as it was when the run began.
+  const { levels, critical } = useMemo(() => ({ levels: levelsOf(run.ports), critical: new Set(criticalPathOf(run.ports)) }), [run.id]);
+  const byId = new Map(run.ports.map((port) => [port.id, port]));
+  const wanted = lettersOf(search.trim());
+  const fits = (id: string): boolean => wanted === "" || lettersOf(wordsOf(byId.get(id)!)).includes(wanted);
+  const shown = levels.map((ids, index) => ({ level: index + 1, ids, shown: ids.filter(fits) })).filter((level) => level.shown.length > 0);
+  return (
+    <div className="port-list">
+      {run.ports.length >= SEARCH_FROM && <TextInput size="sm" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={words.findPorts} aria-label={words.findPorts} leftSection={<IconSearch size={15} />} />}
+      {shown.length === 0 && <p className="soft">{words.noPort}</p>}
+      {shown.map(({ level, ids, shown: rows }) => (
+        <Level key={level} title={words.level(level)} facts={words.levelDone(ids.filter((id) => byId.get(id)!.status === "succeeded").length, ids.length)}>
+          {rows.map((id) => (
+            <li key={id}>
+              <PortRow run={run.id} port={byId.get(id)!} sign={signs[id]} isPicked={id === picked} isCritical={critical.has(id)} needs={byId.get(id)!.dependsOn.map((needed) => byId.get(needed)?.title ?? needed)} />
+            </li>
+          ))}
+        </Level>
+      ))}
+    </div>
+  );
+}
+
+function Level({ title, facts, children }: { title: string; facts: string; children: ReactNode }): ReactNode {
+  const heading = useId();
+  return (
+    <section aria-labelledby={heading} className="port-level">
+      <h3 id={heading}>
+        {title} <span className="soft small">{facts}</span>
+      </h3>
+      <ul>{children}</ul>
+    </section>
+  );
+}
+
+function PortRow({ run, port, sign, isPicked, isCritical, needs }: { run: string; port: PlanPort; sign: Sign | undefined; isPicked: boolean; isCritical: boolean; needs: readonly string[] }): ReactNode {
+  const words = useText().plans.run;
+  return (
+    <Link to="/plans/runs/$run/ports/$port" params={{ run, port: port.id }} search={keepLooks} className="port-row" data-tone={toneOf(port.status)} data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined}>
+      <span className="port-row-head">
+        <strong>{port.title}</strong>
+        {isCritical && <Critical />}
+        <PortMark status={port.status} />
+      </span>
+      <PortState port={port} sign={sign} />
+      {needs.length > 0 && <span className="soft port-row-needs">{words.needs(needs.join(", "))}</span>}
+      {port.because !== null && <span className="port-row-because">{port.because.message}</span>}
+    </Link>
+  );
+}
+
+/** The longest way runs through this port: said, not only coloured. */
+export function Critical(): ReactNode {
+  return (
+    <span className="port-critical">
+      <IconFlag3 size={13} aria-hidden />
+      {useText().plans.run.critical}
+    </span>
+  );
+}
+
+/** Which try, how far, how many tokens; and when a worker says nothing any more. */
+export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefined }): ReactNode {
+  const text = useText();
+  const words = text.plans.run;
+  const isRunning = port.status === "running";
+  const now = useNow(isRunning);
+  const silent = stalledFor(port, sign, now);
+  const tokens = port.tokensIn + port.tokensOut + (isRunning ? (sign?.tokens ?? 0) : 0);
+  const share = shareOf(port, sign);
+  const { number, most } = tryOf(port, sign);
+  return (
+    <span className="port-state">
+      <Bar share={share} label={`${port.title}: ${text.plans.progress}`} tone={toneOf(port.status)} />
+      <span className="port-state-facts">
+        <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
+        {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}
+        {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
+        {silent !== undefined && (
+          <span className="port-silent">
+            <IconAlertTriangle size={13} aria-hidden />
+            {words.stalled(spanOf(silent))}
+          </span>
+        )}
+      </span>
+    </span>
+  );
+}
+
+function wordsOf({ id, title, goal, role, status, owns }: PlanPort): string {
+  return [id, title, goal, role, status, ...owns].join(" ");
+}

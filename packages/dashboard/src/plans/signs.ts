@@ -1,0 +1,83 @@
+import type { PairMember, PlatformEvent, PlanPort, PlanStep } from "dure/client";
+
+/** What is known of the work on a port beside its row: from its steps, then from events. */
+export interface Sign {
+  /** 1-based over all tries. */
+  readonly try: number;
+  readonly kind: PlanStep["kind"] | undefined;
+  /** Null: a command runs, which gives no signs. */
+  readonly member: PairMember | null;
+  /** 0 to 1. */
+  readonly progress: number;
+  readonly task: string;
+  readonly tokens: number;
+  /** When it last gave a sign. */
+  readonly at: number;
+}
+
+export type Signs = Readonly<Record<string, Sign>>;
+
+/** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
+export const STALLED_MS = 30_000;
+
+/** Signs after an event of the run. Pure. */
+export function signsAfter(signs: Signs, { type, data, at }: PlatformEvent): Signs {
+  const { port, member, progress, task, tokens } = data;
+  const number = data["try"];
+  if (typeof port !== "string") return signs;
+  switch (type) {
+    case "worker.spawn":
+    case "worker.progress":
+    case "worker.complete": {
+      const known = signs[port];
+      const sign: Sign = {
+        try: typeof number === "number" ? number : (known?.try ?? 1),
+        kind: member === "tester" ? "test" : "implement",
+        member: memberOf(member),
+        progress: type === "worker.complete" ? 1 : typeof progress === "number" ? progress : 0,
+        task: typeof task === "string" ? task : "",
+        tokens: typeof tokens === "number" ? tokens : 0,
+        at,
+      };
+      // Between two workers a command runs, which gives no signs of its own.
+      return { ...signs, [port]: type === "worker.complete" ? { ...sign, kind: undefined, member: null } : sign };
+    }
+    case "worker.feedback":
+      return { ...signs, [port]: { ...(signs[port] ?? NOTHING), try: typeof number === "number" ? number : (signs[port]?.try ?? 1), kind: undefined, member: null, at } };
+    default:
+      return signs;
+  }
+}
+
+const NOTHING = { try: 1, kind: undefined, member: null, progress: 0, task: "", tokens: 0, at: 0 } as const satisfies Sign;
+
+/** The sign of the newest step. Pure. */
+export function signOf(steps: readonly PlanStep[]): Sign | undefined {
+  const newest = steps.toSorted((a, b) => a.startedAt - b.startedAt || a.id - b.id).at(-1);
+  if (newest === undefined) return undefined;
+  const isRunning = newest.status === "running";
+  return { try: Math.max(1, newest.try), kind: newest.kind, member: isRunning ? newest.member : null, progress: newest.progress, task: newest.task, tokens: newest.tokensIn + newest.tokensOut, at: newest.seenAt };
+}
+
+/** How long a worker has said nothing, when that is too long. Pure. */
+export function stalledFor(port: Pick<PlanPort, "status">, sign: Pick<Sign, "member" | "at"> | undefined, now: number): number | undefined {
+  if (port.status !== "running" || sign === undefined || sign.member === null) return undefined;
+  const silent = now - sign.at;
+  return silent > STALLED_MS ? silent : undefined;
+}
+
+/** The share of a port that is done, 0 to 1: a try counts up to its end, which only success reaches. Pure. */
+export function shareOf({ status }: Pick<PlanPort, "status">, sign: Sign | undefined): number {
+  if (status === "succeeded") return 1;
+  return status === "running" && sign !== undefined ? Math.min(1, Math.max(0, sign.progress)) : 0;
+}
+
+/** Which try it is of how many: an event may be ahead of the row. Pure. */
+export function tryOf({ triesMade, triesPair, triesOrchestrator }: Pick<PlanPort, "triesMade" | "triesPair" | "triesOrchestrator">, sign: Sign | undefined): { readonly number: number; readonly most: number } {
+  const number = Math.max(triesMade, sign?.try ?? 0);
+  return { number, most: Math.max(number, triesPair + triesOrchestrator) };
+}
+
+function memberOf(value: unknown): PairMember {
+  return value === "tester" || value === "orchestrator" ? value : "implementer";
+}

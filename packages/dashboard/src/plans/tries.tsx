@@ -1,0 +1,189 @@
+import { IconAlertTriangle, IconCircleCheck, IconCircleX, IconLoader2, type Icon } from "@tabler/icons-react";
+import type { PortDetail, PlanStep, TestFeedback } from "dure/client";
+import { useId, type ReactNode } from "react";
+import { useText } from "../language.tsx";
+import { spanOf } from "../when.ts";
+import { feedbackOf, roundsOf, workOf, type RoundOutcome, type TryRound } from "./rounds.ts";
+
+const LOOKS = {
+  running: { Icon: IconLoader2, tone: "now" },
+  passed: { Icon: IconCircleCheck, tone: "good" },
+  failed: { Icon: IconCircleX, tone: "bad" },
+  violated: { Icon: IconAlertTriangle, tone: "bad" },
+  stopped: { Icon: IconAlertTriangle, tone: "warn" },
+} as const satisfies Record<RoundOutcome, { Icon: Icon; tone: string }>;
+
+/** Every try of a port, newest first: what was made, what the tests said. */
+export function Tries({ port }: { port: PortDetail }): ReactNode {
+  const text = useText();
+  const { before, rounds } = roundsOf(port.steps, port.status === "running");
+  if (rounds.length === 0 && before.length === 0) return <p className="soft port-part">{text.plans.port.noTries}</p>;
+  return (
+    <div className="port-part">
+      <ol className="tries">
+        {rounds.map((round) => (
+          <li key={round.number}>
+            <Round round={round} />
+          </li>
+        ))}
+      </ol>
+      {before.map((step) => (
+        <Step key={step.id} step={step} />
+      ))}
+    </div>
+  );
+}
+
+function Round({ round }: { round: TryRound }): ReactNode {
+  const words = useText().plans.port;
+  const heading = useId();
+  const { Icon, tone } = LOOKS[round.outcome];
+  return (
+    <section className="try" data-tone={tone} aria-labelledby={heading}>
+      <header>
+        <h2 id={heading}>{words.tryTitle(round.number)}</h2>
+        <span className="plan-mark" data-tone={tone}>
+          <Icon size={14} stroke={2} aria-hidden className={round.outcome === "running" ? "plan-turning" : undefined} />
+          {words.outcomes[round.outcome]}
+        </span>
+        {round.by === "orchestrator" && <span className="soft small">{words.tryBy(words.members["orchestrator"]!)}</span>}
+      </header>
+      {round.isRecalled && <p className="warn small">{words.recalled}</p>}
+      {round.feedback !== undefined && <Feedback feedback={round.feedback} />}
+      <ol className="try-steps">
+        {round.steps.map((step) => (
+          <li key={step.id}>
+            <Step step={step} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** What the tests said: how many, and those that failed with what was expected and what came. */
+export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
+  const words = useText().plans.port;
+  const { metrics, failedTests, suggestions } = feedback;
+  return (
+    <div className="feedback">
+      {metrics.total > 0 && (
+        <p className="small">
+          {words.metrics(metrics.passed, metrics.total, metrics.failed)} · {spanOf(metrics.durationMs)}
+          {metrics.coverage !== undefined && ` · ${words.coverage(Math.round(metrics.coverage * 100))}`}
+        </p>
+      )}
+      {failedTests.length > 0 && (
+        <ul className="failing" aria-label={words.failing}>
+          {failedTests.map((test, index) => (
+            <li key={index}>
+              <p>
+                <IconCircleX size={15} aria-hidden /> <strong>{test.name}</strong>
+              </p>
+              {test.file !== undefined && <code className="plan-place">{test.line === undefined ? test.file : `${test.file}:${test.line}`}</code>}
+              {(test.expected !== undefined || test.actual !== undefined) && (
+                <dl className="expected">
+                  {test.expected !== undefined && (
+                    <div data-kind="expected">
+                      <dt>{words.expected}</dt>
+                      <dd>
+                        <code>{test.expected}</code>
+                      </dd>
+                    </div>
+                  )}
+                  {test.actual !== undefined && (
+                    <div data-kind="actual">
+                      <dt>{words.actual}</dt>
+                      <dd>
+                        <code>{test.actual}</code>
+                      </dd>
+                    </div>
+                  )}
+                </dl>
+              )}
+              {test.suggestedFix !== undefined && (
+                <p className="small">
+                  {words.fix}: {test.suggestedFix}
+                </p>
+              )}
+              {test.stackTrace !== undefined && test.stackTrace !== "" && (
+                <details className="plan-details">
+                  <summary>{words.stack}</summary>
+                  <pre tabIndex={0}>{test.stackTrace}</pre>
+                </details>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {suggestions.length > 0 && (
+        <div className="small">
+          <p className="soft">{words.suggestions}</p>
+          <ul className="suggestions">
+            {suggestions.map((suggestion, index) => (
+              <li key={index}>{suggestion}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Step({ step }: { step: PlanStep }): ReactNode {
+  const text = useText();
+  const words = text.plans.port;
+  const work = workOf(step);
+  const exitCode = step.output?.exitCode;
+  const own = step.kind === "test" ? feedbackOf(step) : undefined;
+  return (
+    <div className="try-step">
+      <p className="try-step-head">
+        <strong>{words.steps[step.kind]}</strong>
+        {step.member !== null && <span className="soft">{[words.members[step.member], step.worker].filter(Boolean).join(" · ")}</span>}
+        <span className="try-step-facts">
+          {[
+            step.tokensIn + step.tokensOut > 0 ? text.plans.run.tokensShort(step.tokensIn + step.tokensOut) : "",
+            step.starts > 1 ? words.starts(step.starts) : "",
+            exitCode === undefined ? "" : words.exit(String(exitCode ?? text.plans.run.noCode)),
+            step.finishedAt === null ? words.outcomes["running"] : spanOf(step.finishedAt - step.startedAt),
+          ]
+            .filter((part) => part !== "")
+            .join(" · ")}
+        </span>
+      </p>
+      {work !== undefined && (
+        <>
+          <p>
+            {work.status !== "ready" && <strong>{words.results[work.status ?? "failed"]}: </strong>}
+            {work.summary}
+          </p>
+          {work.error !== undefined && (
+            <p className="error-note small">
+              {work.error.message} {work.error.hint ?? ""}
+            </p>
+          )}
+          {work.changes !== undefined && work.changes.length > 0 && (
+            <details className="plan-details">
+              <summary>{words.changed(work.changes.length)}</summary>
+              <ul className="path-list">
+                {work.changes.map(({ path, kind }) => (
+                  <li key={path}>
+                    <code>{path}</code> <span className="soft">{words.changes[kind] ?? kind}</span>
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </>
+      )}
+      {own !== undefined && own.suggestions.length > 0 && <Feedback feedback={{ ...own, failedTests: [], metrics: { ...own.metrics, total: 0 } }} />}
+      {step.log !== "" && (
+        <details className="plan-details">
+          <summary>{words.log}</summary>
+          <pre tabIndex={0}>{step.log}</pre>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,196 @@
+import { keepPreviousData, useInfiniteQuery, useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { isRunOver, systemClock, type DureClient, type ListedRun, type PlatformEvent, type RunDetail, type PlanRunStatus } from "dure/client";
+import { useEffect, useState } from "react";
+import { useParts } from "../app-parts.tsx";
+import { signOf, signsAfter, type Signs } from "./signs.ts";
+
+export const PLAN_KEYS = {
+  files: ["plans", "files"],
+  before: (name: string, only: readonly string[]) => ["plans", "before", name, only],
+  lists: ["plans", "runs"],
+  run: (id: string) => ["plans", "run", id],
+  signs: (id: string) => ["plans", "signs", id],
+  ports: (id: string) => ["plans", "port", id],
+  port: (id: string, port: string) => ["plans", "port", id, port],
+  manifest: (id: string, port: string, step: number) => ["plans", "manifest", id, port, step],
+  diff: (id: string, port: string) => ["plans", "diff", id, port],
+} as const;
+
+/** Runs of one page of the list. */
+const PAGE = 50;
+/** News of this long are answered with one look, milliseconds. */
+const GATHER_MS = 250;
+/** Ports at work whose newest step is read when a run is opened; later news come by events. */
+const SEEDED_MOST = 24;
+
+export function usePlanFiles() {
+  const { client } = useParts();
+  return useQuery({ queryKey: PLAN_KEYS.files, queryFn: ({ signal }) => client.plans.list({ signal }) });
+}
+
+/** What would be done; nothing is begun. */
+export function useBefore(name: string, only: readonly string[]) {
+  const { client } = useParts();
+  return useQuery({
+    queryKey: PLAN_KEYS.before(name, only),
+    queryFn: ({ signal }) => client.plans.dryRun({ plan: name, ...(only.length > 0 && { only }) }, { signal }),
+    placeholderData: keepPreviousData,
+    staleTime: 0, // the file may have changed since
+  });
+}
+
+/** Newest first, page by page. */
+export function useRunList(status: PlanRunStatus | undefined) {
+  const { client } = useParts();
+  return useInfiniteQuery({
+    queryKey: [...PLAN_KEYS.lists, status],
+    queryFn: ({ signal, pageParam }) => client.plans.runs({ status, limit: PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Looks at the list anew whenever something happens to a run. */
+export function useRunListNews(): void {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  useEffect(() => {
+    const leave = new AbortController();
+    const look = gathered(() => void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists }), leave.signal);
+    void followAll(client, look, leave.signal);
+    return () => leave.abort();
+  }, [client, queries]);
+}
+
+async function followAll(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
+  try {
+    for await (const _news of client.events({ types: ["run.*", "port.*", "session.start"], role: "orchestration" }, { signal, onReset: look, onConnection: (state) => state === "connected" && look() })) look();
+  } catch {
+    // Left, or refused: the list is then as it was when the page was opened.
+  }
+}
+
+/** One run, as it stands and as it goes on. Its stream ends with it; from then on the log tells when somebody lets it go on. */
+export function useRun(id: string) {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  const [isCut, setCut] = useState(false);
+  const run = useQuery({ queryKey: PLAN_KEYS.run(id), queryFn: ({ signal }) => client.plans.run(id, { signal }) });
+  const isEnded = run.data !== undefined && isRunOver(run.data.status);
+  useEffect(() => {
+    const leave = new AbortController();
+    void (isEnded ? followEnded(client, queries, id, leave.signal) : followRun(client, queries, id, setCut, leave.signal));
+    return () => {
+      leave.abort();
+      setCut(false);
+    };
+  }, [client, queries, id, isEnded]);
+  return { run, isCut };
+}
+
+async function followRun(client: DureClient, queries: QueryClient, id: string, setCut: (isCut: boolean) => void, signal: AbortSignal): Promise<void> {
+  const take = newsOf(queries, id, signal);
+  try {
+    for await (const news of client.plans.stream(id, { signal, onConnection: (state) => !signal.aborted && setCut(state === "reconnecting") })) {
+      if (news.kind === "run") queries.setQueryData<RunDetail>(PLAN_KEYS.run(id), news.run);
+      else take(news.event);
+    }
+  } catch {
+    // Left, or refused: the query itself says why.
+  }
+}
+
+async function followEnded(client: DureClient, queries: QueryClient, id: string, signal: AbortSignal): Promise<void> {
+  const take = newsOf(queries, id, signal);
+  try {
+    for await (const event of client.events({ run: id }, { signal })) take(event);
+  } catch {
+    // Left, or refused.
+  }
+}
+
+/** Takes events of a run: signs at once, and what has changed is read anew, gathered. */
+function newsOf(queries: QueryClient, id: string, signal: AbortSignal): (event: PlatformEvent) => void {
+  const changed = new Set<string>();
+  const look = gathered(() => {
+    void queries.invalidateQueries({ queryKey: PLAN_KEYS.run(id) });
+    void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists });
+    for (const port of changed) for (const queryKey of [PLAN_KEYS.port(id, port), PLAN_KEYS.diff(id, port)]) void queries.invalidateQueries({ queryKey });
+    changed.clear();
+  }, signal);
+  return (event) => {
+    queries.setQueryData<Signs>(PLAN_KEYS.signs(id), (signs = {}) => signsAfter(signs, event));
+    if (event.type.startsWith("escalation.")) void queries.invalidateQueries({ queryKey: ["escalations"] });
+    if (typeof event.data["port"] === "string") changed.add(event.data["port"]);
+    look();
+  };
+}
+
+/** Calls at most once per span, behind the news that asked for it. */
+function gathered(look: () => void, signal: AbortSignal): () => void {
+  let isWaiting = false;
+  return () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    systemClock.after(GATHER_MS, () => {
+      isWaiting = false;
+      if (!signal.aborted) look();
+    });
+  };
+}
+
+/** Signs of workers: those of events, and for ports that were at work before the first event, those of their steps. */
+export function useSigns(run: RunDetail): Signs {
+  const { client } = useParts();
+  const told = useQuery<Signs>({ queryKey: PLAN_KEYS.signs(run.id), queryFn: () => ({}), staleTime: Infinity, gcTime: 60_000 });
+  const running = run.ports.filter(({ status }) => status === "running").slice(0, SEEDED_MOST);
+  const seeds = useQueries({
+    queries: running.map(({ id }) => ({ queryKey: [...PLAN_KEYS.signs(run.id), id], queryFn: ({ signal }: { signal: AbortSignal }) => client.plans.port(run.id, id, { signal }).then(({ steps }) => signOf(steps) ?? null), staleTime: Infinity })),
+    combine: (all) => all.map(({ data }) => data),
+  });
+  const signs: Record<string, Signs[string]> = {};
+  running.forEach(({ id }, index) => {
+    const seed = seeds[index];
+    if (seed) signs[id] = seed;
+  });
+  return { ...signs, ...told.data };
+}
+
+export function usePort(id: string, port: string) {
+  const { client } = useParts();
+  return useQuery({ queryKey: PLAN_KEYS.port(id, port), queryFn: ({ signal }) => client.plans.port(id, port, { signal }) });
+}
+
+export function useManifest(id: string, port: string, step: number | undefined) {
+  const { client } = useParts();
+  return useQuery({ queryKey: PLAN_KEYS.manifest(id, port, step ?? 0), queryFn: ({ signal }) => client.plans.manifest(id, port, step!, { signal }), enabled: step !== undefined, staleTime: Infinity });
+}
+
+export function useDiff(id: string, port: string) {
+  const { client } = useParts();
+  return useQuery({ queryKey: PLAN_KEYS.diff(id, port), queryFn: ({ signal }) => client.plans.diff(id, port, { signal }) });
+}
+
+/** The time, looked at every so often while something is under way. */
+export function useNow(isRunning: boolean): number {
+  const [now, setNow] = useState(() => systemClock.now());
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    setNow(systemClock.now());
+    return systemClock.every(1_000, () => setNow(systemClock.now()));
+  }, [isRunning]);
+  return now;
+}
+
+/** Ports that are done, and all. Pure. */
+export function doneOf({ counts }: Pick<ListedRun, "counts">): { readonly done: number; readonly all: number; readonly failed: number } {
+  return { done: counts.succeeded ?? 0, all: Object.values(counts).reduce((sum, count) => sum + count, 0), failed: (counts.failed ?? 0) + (counts.blocked ?? 0) };
+}
+
+/** Whether the caller may start and steer runs. */
+export function useMayRun(): boolean {
+  const { client } = useParts();
+  const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
+  return me.data === undefined || me.data.scopes.some((scope) => scope === "admin" || scope === "plans" || scope === "plans:run");
+}

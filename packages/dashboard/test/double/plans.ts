@@ -1,0 +1,212 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ContextManifest, Escalation, ListedRun, PlanFile, PlanPort, PlanView, PortDetail, PortStatus, RunDetail, TreeDiff } from "dure/client";
+import { toWire } from "../../../dure/src/kernel/wire.ts";
+
+/** An event of a run without what the log adds. */
+export interface RunEvent {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+interface Reader {
+  readonly run: string;
+  readonly response: ServerResponse;
+}
+
+type Changeable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
+/** Plans and runs of the double: what a test puts there, changed by the orders that a page gives. Answers `/v1/plans`, `/v1/runs` and the escalations of runs. */
+export class DoublePlans {
+  readonly files: PlanFile[] = [];
+  readonly views = new Map<string, PlanView>();
+  readonly runs: RunDetail[] = [];
+  readonly details = new Map<string, Partial<PortDetail>>();
+  readonly manifests = new Map<number, ContextManifest>();
+  readonly diffs = new Map<string, TreeDiff>();
+  readonly escalations: Escalation[] = [];
+  /** The run that the next start gives; without one it is refused. */
+  nextRun: (() => RunDetail) | undefined;
+  readonly #readers = new Set<Reader>();
+  readonly #emit: (event: { readonly type: string; readonly [name: string]: unknown }) => string;
+  readonly #keys = new Map<string, string>();
+
+  constructor(emit: (event: { readonly type: string; readonly [name: string]: unknown }) => string) {
+    this.#emit = emit;
+  }
+
+  /** Pages that follow this run now. */
+  readersOf(run: string): number {
+    return [...this.#readers].filter((reader) => reader.run === run).length;
+  }
+
+  /** Ends the connections of a run's readers, who come again. */
+  cutReaders(): void {
+    for (const { response } of this.#readers) response.destroy();
+  }
+
+  run(id: string): Changeable<RunDetail> {
+    const found = this.runs.find((run) => run.id === id);
+    if (!found) throw new Error(`The double has no run ${id}.`);
+    return found;
+  }
+
+  /** Stores, then tells. */
+  change(id: string, change: Partial<RunDetail>, event?: RunEvent): void {
+    Object.assign(this.run(id), change);
+    if (event) this.tell(id, event);
+  }
+
+  changePort(id: string, port: string, change: Partial<PlanPort>, event?: RunEvent): void {
+    const run = this.run(id);
+    run.ports = run.ports.map((one) => (one.id === port ? { ...one, ...change } : one));
+    if (event) this.tell(id, { ...event, data: { port, ...event.data } });
+  }
+
+  tell(run: string, { type, data }: RunEvent): void {
+    const event = { type, role: "orchestration", run, data: { plan: this.run(run).plan, ...data } };
+    const id = this.#emit(event);
+    for (const reader of [...this.#readers].filter((one) => one.run === run)) {
+      reader.response.write(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, at: Date.now(), ...event })}\n\n`);
+      if (type === "run.end") reader.response.end();
+    }
+  }
+
+  /** True when the request was one of plans. */
+  answer(request: IncomingMessage, url: URL, body: unknown, response: ServerResponse): boolean {
+    const { pathname: path } = url;
+    const given = (body ?? {}) as Record<string, unknown>;
+    if (path === "/v1/plans") return json(response, 200, { items: toWire(this.files) });
+    if (path === "/v1/runs") return request.method === "POST" ? this.#start(request, given, response) : json(response, 200, this.#list(url));
+    if (path === "/v1/escalations" && url.searchParams.get("status") === "open") {
+      const run = url.searchParams.get("run");
+      return json(response, 200, { items: this.escalations.filter((one) => one.status === "open" && (run === null || one.source.run === run)).map((one) => toWire(one)), next_cursor: null });
+    }
+    const answered = /^\/v1\/escalations\/([^/]+)\/answer$/.exec(path);
+    if (answered) return this.#answered(answered[1]!, given, response);
+    const parts = /^\/v1\/runs\/([^/]+)(?:\/ports\/([^/]+))?(?:\/steps\/(\d+))?(?:\/([a-z]+))?$/.exec(path);
+    if (!parts) return false;
+    const [, id = "", port, step, verb] = parts.map((part) => (part === undefined ? undefined : decodeURIComponent(part)));
+    const run = this.runs.find((one) => one.id === id);
+    if (!run) return refuse(response, 404, "RUN_UNKNOWN", `There is no run ${id}.`);
+    if (port !== undefined) return this.#port(run, port, step, verb, given, response);
+    switch (verb) {
+      case undefined:
+        return json(response, 200, toWire(run));
+      case "events":
+        return this.#stream(request, run, response);
+      case "diff":
+        return refuse(response, 404, "RUN_NO_RESULT", "Nothing yet.");
+      case "pause":
+        this.change(id, { status: "paused" }, { type: "run.pause", data: {} });
+        return this.#ordered(run, response);
+      case "resume":
+        this.change(id, { status: "running" }, { type: "run.resume", data: {} });
+        return this.#ordered(run, response);
+      case "cancel":
+        this.change(id, { status: "cancelled", phase: "over", finishedAt: Date.now() }, { type: "run.end", data: { outcome: "cancelled" } });
+        return this.#ordered(run, response);
+      case "merge": {
+        const target = typeof given["into"] === "string" ? given["into"] : run.definition.base;
+        if (target === "dirty") return refuse(response, 409, "TARGET_DIRTY", "The branch dirty has changes that are not committed.", "Commit or stash them.");
+        return json(response, 200, { kind: "merged", target, commit: "f".repeat(40), updated: "/home/user/shop" });
+      }
+      default:
+        return refuse(response, 404, "NOT_FOUND", path);
+    }
+  }
+
+  #port(run: RunDetail, id: string, step: string | undefined, verb: string | undefined, given: Record<string, unknown>, response: ServerResponse): boolean {
+    const port = run.ports.find((one) => one.id === id);
+    if (!port) return refuse(response, 404, "PLAN_PORT_UNKNOWN", `The run ${run.id} has no port ${id}.`);
+    const key = `${run.id}/${id}`;
+    switch (verb) {
+      case undefined:
+        return json(response, 200, toWire({ steps: [], messages: [], violations: [], ...this.details.get(key), ...port }));
+      case "manifest": {
+        const manifest = this.manifests.get(Number(step));
+        return manifest ? json(response, 200, toWire(manifest)) : refuse(response, 404, "MANIFEST_MISSING", "No prompt.");
+      }
+      case "diff": {
+        const diff = this.diffs.get(key);
+        return diff ? json(response, 200, toWire(diff)) : refuse(response, 404, "RUN_NO_RESULT", "The port has changed nothing yet.");
+      }
+      case "retry":
+        this.change(run.id, { status: "running", phase: "building", report: null, because: null, finishedAt: null });
+        this.changePort(run.id, id, { status: "running", because: null, hint: typeof given["hint"] === "string" ? given["hint"] : null, triesPair: port.triesPair + 1, triesMade: port.triesMade + 1 }, { type: "port.start", data: { attempt: port.attempt + 1 } });
+        return this.#ordered(run, response);
+      case "say": {
+        const detail = this.details.get(key) ?? {};
+        const messages = detail.messages ?? [];
+        this.details.set(key, { ...detail, messages: [...messages, { id: 900 + messages.length, from: "operator", to: given["to"] === "tester" ? "tester" : "implementer", type: "feedback", payload: { text: given["text"] }, replyTo: null, createdAt: Date.now(), deliveredAt: null, processedAt: null }] });
+        return json(response, 202, { id: 900 + messages.length });
+      }
+      default:
+        return refuse(response, 404, "NOT_FOUND", `${key} ${verb}`);
+    }
+  }
+
+  #start(request: IncomingMessage, given: Record<string, unknown>, response: ServerResponse): boolean {
+    const view = this.views.get(String(given["plan"]));
+    if (!view) return refuse(response, 404, "PLAN_UNKNOWN", `There is no plan ${String(given["plan"])}.`);
+    const only = Array.isArray(given["only"]) ? (given["only"] as string[]) : undefined;
+    if (given["dry_run"] === true) return json(response, 200, toWire(only === undefined ? view : { ...view, ports: view.ports.filter(({ id }) => only.includes(id)), levels: [only] }));
+    const key = String(request.headers["idempotency-key"] ?? "");
+    const known = this.#keys.get(key);
+    if (known !== undefined) return json(response, 202, toWire(this.run(known)));
+    const run = this.nextRun?.();
+    if (!run) return refuse(response, 409, "NO_GIT", "git was not found.", "Install git.");
+    this.#keys.set(key, run.id);
+    this.runs.unshift(run);
+    this.#emit({ type: "session.start", role: "orchestration", run: run.id, data: { plan: run.plan } });
+    return json(response, 202, toWire(run));
+  }
+
+  #list(url: URL): unknown {
+    const status = url.searchParams.get("status");
+    const items = this.runs
+      .filter((run) => status === null || run.status === status)
+      .map(({ definition: _definition, ports, orchestrator: _orchestrator, ...run }): ListedRun => {
+        const counts: Partial<Record<PortStatus, number>> = {};
+        for (const port of ports) counts[port.status] = (counts[port.status] ?? 0) + 1;
+        return { ...run, counts };
+      });
+    return { items: toWire(items), next_cursor: null };
+  }
+
+  #answered(id: string, given: Record<string, unknown>, response: ServerResponse): boolean {
+    const index = this.escalations.findIndex((one) => one.id === id);
+    if (index < 0) return refuse(response, 404, "ESCALATION_UNKNOWN", "Unknown.");
+    const escalation: Escalation = { ...this.escalations[index]!, status: "resolved", resolution: { value: String(given["value"]), ...(typeof given["note"] === "string" && { note: given["note"] }) }, resolvedBy: "operator", resolvedAt: Date.now() };
+    this.escalations[index] = escalation;
+    if (escalation.source.run !== undefined) this.tell(escalation.source.run, { type: "escalation.resolved", data: { id } });
+    return json(response, 200, { escalation: toWire(escalation), turn: null });
+  }
+
+  #ordered(run: RunDetail, response: ServerResponse): boolean {
+    return json(response, 200, { carried_out: true, run: toWire(run) });
+  }
+
+  #stream(request: IncomingMessage, run: RunDetail, response: ServerResponse): boolean {
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    response.write(`: run ${run.id}\n\n`);
+    if (request.headers["last-event-id"] === undefined) response.write(`id: 1.2.${Date.now()}\nevent: run\ndata: ${JSON.stringify(toWire(run))}\n\n`);
+    if (["success", "partial", "failed", "cancelled"].includes(run.status)) {
+      response.end();
+      return true;
+    }
+    const reader = { run: run.id, response };
+    this.#readers.add(reader);
+    response.on("close", () => this.#readers.delete(reader));
+    return true;
+  }
+}
+
+function json(response: ServerResponse, status: number, body: unknown): true {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  return true;
+}
+
+function refuse(response: ServerResponse, status: number, code: string, detail: string, hint?: string): true {
+  response.writeHead(status, { "content-type": "application/problem+json" }).end(JSON.stringify({ type: `about:blank#${code}`, title: code, status, code, detail, ...(hint !== undefined && { hint }) }));
+  return true;
+}

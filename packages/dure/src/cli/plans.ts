@@ -1,0 +1,210 @@
+import { isRunOver, type DureClient, type PlanRunStatus, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
+import { isAbort } from "../kernel/errors.ts";
+import { planProblemText } from "./plan-check.ts";
+import { EXIT, type ExitCode, type Output } from "./output.ts";
+import { seconds, watching } from "./plan-watch.ts";
+
+export interface PlansCommand {
+  readonly client: DureClient;
+  readonly output: Output;
+}
+
+const RUN_WORDS = {
+  running: "it goes on",
+  paused: "it is paused; what works goes on, nothing starts",
+  cancelling: "it is being cancelled",
+  waiting_host: "the machine that holds its files is gone; it goes on when a server is started there",
+  success: "every port succeeded",
+  partial: "what succeeded is kept, the rest is missing",
+  failed: "nothing was kept",
+  cancelled: "it was cancelled",
+} as const satisfies Record<PlanRunStatus, string>;
+
+const MARKS = { waiting: "·", ready: "·", running: "…", succeeded: "✓", failed: "✗", blocked: "–", cancelled: "–" } as const satisfies Record<PortStatus, string>;
+/** Files without an owner that are listed. */
+const UNOWNED_SHOWN = 20;
+
+// --- plans
+
+export async function listPlans({ client, output }: PlansCommand): Promise<ExitCode> {
+  const items = await client.plans.list();
+  if (items.length > 0) output.table([["plan", "ports", "file", ""], ...items.map(({ name, ports, file, problems }) => [name, String(ports), file, problems.length === 0 ? "" : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}: dure plan check ${name}`])]);
+  else output.note("There is no plan. Make one with: dure new plan NAME");
+  output.result({ items });
+  return EXIT.ok;
+}
+
+export async function showPlan(name: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  const view = await client.plans.show(name);
+  printView(view, output);
+  output.result(view);
+  return EXIT.ok;
+}
+
+/** Prints the text of the proposal alone, so that it can be redirected into a file; 1 when it has problems. */
+export async function draftPlan(goal: string, repository: string | undefined, { client, output }: PlansCommand): Promise<ExitCode> {
+  const { text, problems } = await client.plans.draft({ goal, repository });
+  output.write(text.endsWith("\n") ? text : `${text}\n`);
+  for (const problem of problems) output.note(planProblemText(problem));
+  output.note(problems.length === 0 ? "A proposal: read it, change it, save it in the folder plans, then dure plan check." : "The proposal has problems; mend them before it can run.");
+  output.result({ text, problems });
+  return problems.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function printView(view: PlanView, output: Output): void {
+  const { dim } = output.colors;
+  output.line(`${view.plan}  ${view.ports.length} ${view.ports.length === 1 ? "port" : "ports"} on ${view.base} ${dim(view.baseCommit.slice(0, 12))}`);
+  view.levels.forEach((level, index) => output.line(`  level ${index + 1}: ${level.join(", ")}`));
+  output.line(`critical path: ${view.criticalPath.join(" → ")}`);
+  output.line(`side by side: ${view.maxParallel}`);
+  output.line(`mode: ${view.mode.mode}, because ${view.mode.because}`);
+  for (const { name, value, holds } of view.mode.conditions) output.line(`  ${holds ? "yes" : "no "}  ${name} (${value})`);
+  output.line(`workers: ${view.workers.map(({ role, kind, command, model }) => `${role} ${kind}${command ? ` (${command.join(" ")})` : ""}${model === undefined ? "" : ` (${model})`}`).join(", ")}`);
+  if (view.isolationWanted === "audit") output.line(output.colors.yellow("isolation: audit. Nothing keeps workers from other files; what they changed is looked at afterwards."));
+  if (view.unownedCount > 0) {
+    const shown = view.unowned.slice(0, UNOWNED_SHOWN);
+    output.line(`without an owner: ${shown.join(", ")}${view.unownedCount > shown.length ? ` and ${view.unownedCount - shown.length} more` : ""}`);
+  }
+  for (const { message } of view.warnings) output.note(`Warning: ${message}`);
+}
+
+// --- runs
+
+/** Begins a run; with `follow` to its end. */
+export async function runPlan(request: RunRequest, how: { dryRun: boolean; follow: boolean; key: string | undefined }, command: PlansCommand): Promise<ExitCode> {
+  const { client, output } = command;
+  if (how.dryRun) {
+    const view = await client.plans.dryRun(request);
+    printView(view, output);
+    output.note("Nothing was begun.");
+    output.result(view);
+    return EXIT.ok;
+  }
+  const run = await client.plans.start(request, { idempotencyKey: how.key });
+  if (how.follow) {
+    output.note(run.id);
+    return watchRun(run.id, command);
+  }
+  output.line(run.id);
+  output.note(`Watch it with: dure plan watch ${run.id}`);
+  output.result(run);
+  return EXIT.ok;
+}
+
+export async function listRuns(filter: RunsFilter, { client, output }: PlansCommand): Promise<ExitCode> {
+  const page = await client.plans.runs(filter);
+  const rows = page.items.map((run) => {
+    const all = Object.values(run.counts).reduce((sum, count) => sum + count, 0);
+    return [run.id, new Date(run.createdAt).toISOString().slice(0, 19), run.plan, run.status, `${run.counts.succeeded ?? 0}/${all}`, run.report?.branch ?? "–"];
+  });
+  if (rows.length > 0) output.table([["id", "begun", "plan", "status", "ports", "branch"], ...rows]);
+  else output.note("There is no such run. Begin one with: dure plan run NAME");
+  if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
+  output.result(page);
+  return EXIT.ok;
+}
+
+/** How a run stands; 1 when it has ended otherwise than in success. */
+export async function showRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  const run = await client.plans.run(id);
+  printRun(run, output);
+  output.result(run);
+  return isRunOver(run.status) && run.status !== "success" ? EXIT.failed : EXIT.ok;
+}
+
+function printRun(run: RunDetail, output: Output): void {
+  output.line(`${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ${run.because?.message ?? RUN_WORDS[run.status]}`);
+  if (run.because?.hint !== undefined) output.line(`  ${run.because.hint}`);
+  if (run.isolation === "audit") output.line(output.colors.yellow("isolation: audit. Nothing keeps workers from other files."));
+  output.table(run.ports.map((port) => [`${MARKS[port.status]} ${port.id}`, port.status, `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries`, `${port.tokensIn + port.tokensOut} tokens`, seconds(port.spentMs), port.because?.message ?? ""]));
+  printReport(run, output);
+}
+
+/** What came of it, and what can be done next. */
+export function printReport(run: RunDetail, output: Output): void {
+  const { report } = run;
+  if (!report || !isRunOver(run.status)) return;
+  for (const { path, ports, solvedBy } of report.conflicts) output.line(`conflict: ${path} by ${ports.join(" and ")}${solvedBy === undefined ? "" : `, written once by the ${solvedBy}`}`);
+  if (report.integration) output.line(`integration: ${report.integration.passed ? "passed" : `failed with ${report.integration.exitCode === null ? "a signal" : `exit code ${report.integration.exitCode}`}`}`);
+  if (report.integration && !report.integration.passed) output.line(report.integration.output.slice(-2_000));
+  for (const { port, because } of report.missing) output.line(`missing: ${port}: ${because.message}`);
+  if (report.branch !== undefined) output.line(`branch: ${report.branch}`);
+  if (report.branch !== undefined) output.note(`Look at it with dure plan diff ${run.id}, take it over with dure plan merge ${run.id}`);
+  for (const { port } of report.missing.slice(0, 1)) output.note(`Try again with: dure plan retry ${run.id} ${port} --hint "…"`);
+}
+
+/** A run as it stands, then what happens, to its end; 1 unless that is success. */
+export async function watchRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  const over = new AbortController();
+  const interrupted = (): void => over.abort();
+  process.once("SIGINT", interrupted);
+  process.once("SIGTERM", interrupted);
+  const view = watching(output);
+  try {
+    for await (const news of client.plans.stream(id, { signal: over.signal })) {
+      output.result(news.kind === "run" ? { type: "run", data: news.run } : news.event);
+      if (news.kind === "run") view.begin(news.run);
+      else view.event(news.event);
+    }
+    const ended = await client.plans.run(id, { signal: over.signal });
+    await view.end(ended);
+    output.line(`${ended.plan} ${ended.status}: ${ended.because?.message ?? RUN_WORDS[ended.status]}`);
+    printReport(ended, output);
+    return ended.status === "success" ? EXIT.ok : EXIT.failed;
+  } catch (error) {
+    if (!over.signal.aborted && !isAbort(error)) throw error;
+    output.note(`It goes on without you: dure plan watch ${id}`);
+    return EXIT.ok;
+  } finally {
+    await view.end(undefined);
+    process.off("SIGINT", interrupted);
+    process.off("SIGTERM", interrupted);
+  }
+}
+
+export async function pauseRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  return told(await client.plans.pause(id), "is paused: what works goes on, nothing starts", output);
+}
+
+export async function resumeRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  return told(await client.plans.resume(id), "goes on", output);
+}
+
+export async function cancelRun(id: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  return told(await client.plans.cancel(id), "is cancelled; what was made is kept", output);
+}
+
+export async function retryPort(id: string, port: string, request: RetryRequest, { client, output }: PlansCommand): Promise<ExitCode> {
+  return told(await client.plans.retry(id, port, request), `goes on with another try of ${port}`, output);
+}
+
+function told(ordered: RunOrdered, what: string, output: Output): ExitCode {
+  output.line(ordered.carriedOut ? `${ordered.run.id} ${what}` : `${ordered.run.id}: the order is stored; the run's leader carries it out as soon as it can`);
+  output.result(ordered);
+  return EXIT.ok;
+}
+
+export async function sayToPort(id: string, port: string, words: { to: "implementer" | "tester"; text: string }, { client, output }: PlansCommand): Promise<ExitCode> {
+  await client.plans.say(id, port, words);
+  output.line(`${port}: the ${words.to} hears it, at the latest in the next prompt`);
+  output.result({ run: id, port, to: words.to });
+  return EXIT.ok;
+}
+
+/** Prints the patch alone, so that it can be piped. */
+export async function showDiff(id: string, port: string | undefined, { client, output }: PlansCommand): Promise<ExitCode> {
+  const diff = await client.plans.diff(id, port);
+  output.write(diff.patch === "" || diff.patch.endsWith("\n") ? diff.patch : `${diff.patch}\n`);
+  if (diff.changes.length === 0) output.note("Nothing is changed.");
+  if (diff.isCut) output.note("The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in your repository.");
+  output.result(diff);
+  return EXIT.ok;
+}
+
+export async function mergeRun(id: string, into: string | undefined, { client, output }: PlansCommand): Promise<ExitCode> {
+  const merged = await client.plans.merge(id, { into });
+  const words = { merged: "merged", "fast-forward": "merged (fast-forward)", already: "there already" }[merged.kind];
+  output.line(`${id} is ${words} in ${merged.target}, which is now at ${merged.commit.slice(0, 12)}${merged.updated === null ? "" : `; the files in ${merged.updated} came along`}`);
+  output.result(merged);
+  return EXIT.ok;
+}

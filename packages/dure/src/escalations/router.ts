@@ -1,0 +1,192 @@
+import type { Clock, Cancel } from "../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { Escalation } from "../kernel/escalation.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Database, Queryable } from "../durable/database.ts";
+import type { Notifications } from "../durable/notify.ts";
+import { enqueue, type NewEntry, type Outbox, type OutsideHandler } from "../durable/outbox.ts";
+import { ESCALATIONS_TOPIC, type EscalationAnswer, type Inbox } from "./inbox.ts";
+import { decideRoute, type EscalationRoutes, type RouteDecision, type RouteTarget } from "./route.ts";
+import { webhookHandler, type ToldEscalation, type WebhookOptions } from "./webhook.ts";
+
+/** An agent that is asked before people are. */
+export interface Operators {
+  /** Stands in `resolvedBy`. */
+  readonly name: string;
+  /**
+   * Gives what the agent decides; undefined: it does not, and people are told at once. May also answer through the inbox by itself.
+   * `key` is the same after every crash.
+   */
+  ask(escalation: Escalation, options: { key: string; tenant: string; signal: AbortSignal }): Promise<EscalationAnswer | undefined>;
+}
+
+export interface EscalationRouterOptions {
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly outbox: Outbox;
+  readonly inbox: Inbox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly afterMs: EscalationRoutes["afterMs"];
+  readonly operators?: Operators | undefined;
+  /** Says it in a room: a handler of the topic `escalation.room`. */
+  readonly room?: Parameters<Outbox["handle"]>[1] | undefined;
+  readonly webhook?: Pick<WebhookOptions, "url" | "secret"> | undefined;
+}
+
+/** Outbox topics by who is told. Payloads are `ToldEscalation`s. */
+const ROUTE_TOPICS = { operator: "escalation.operator", room: "escalation.room", webhook: "escalation.webhook" } as const satisfies Record<RouteTarget, string>;
+
+/** How often somebody looks for what is due, milliseconds. Source: our choice; a person notices no second. */
+const LOOK_EVERY_MS = 1_000;
+/** Escalations that one look leads on at most; the next one follows at once when there are more. */
+const AT_ONCE = 50;
+/** Milliseconds that the operator agent has for one answer; then people are told. Source: our choice, below the shortest step. */
+const OPERATOR_TIMEOUT_MS = 120_000;
+/** Escalations that the operator agent answers at the same time, in all processes together. */
+const OPERATOR_LANES = 3;
+
+/**
+ * Leads open escalations from step to step: where they were raised → operator agent → people. The step and its time stand in the row;
+ * any process leads on what is due by the clock of the database, each in one transaction with its event and with the outbox entries that tell it.
+ */
+export class EscalationRouter {
+  readonly #options: EscalationRouterOptions;
+  readonly #routes: EscalationRoutes;
+  #cancel: Cancel | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #looking: Promise<void> | undefined;
+  #lookAgain = false;
+  #stopped = false;
+
+  constructor(options: EscalationRouterOptions) {
+    this.#options = options;
+    this.#routes = { operator: options.operators !== undefined, room: options.room !== undefined, webhook: options.webhook !== undefined, afterMs: options.afterMs };
+  }
+
+  start(): void {
+    if (this.#cancel) return;
+    const { outbox, operators, room, webhook, inbox, clock, notifications } = this.#options;
+    if (operators) outbox.handle(ROUTE_TOPICS.operator, this.#operatorHandler(operators));
+    if (room) outbox.handle(ROUTE_TOPICS.room, room);
+    if (webhook) outbox.handle(ROUTE_TOPICS.webhook, webhookHandler({ ...webhook, inbox, clock }));
+    this.#unsubscribe = notifications.subscribe(ESCALATIONS_TOPIC, () => void this.look());
+    this.#cancel = clock.every(LOOK_EVERY_MS, () => void this.look());
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel?.();
+    this.#unsubscribe?.();
+    await this.#looking;
+  }
+
+  /** Closes what nobody has decided in time and leads on what is due. A call during a look is another look behind it. */
+  look(): Promise<void> {
+    this.#lookAgain = true;
+    this.#looking ??= this.#lookWhileAsked().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #lookWhileAsked(): Promise<void> {
+    while (this.#lookAgain && !this.#stopped) {
+      this.#lookAgain = false;
+      await this.#lookOnce();
+    }
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { database, inbox, outbox, notifications, logger } = this.#options;
+    try {
+      const late = await inbox.expire(AT_ONCE);
+      const due = await database.query<{ id: string }>(DUE, [AT_ONCE]);
+      for (const { id } of due) await this.#leadOn(id);
+      if (late === AT_ONCE || due.length === AT_ONCE) this.#lookAgain = true;
+      if (due.length === 0) return;
+      outbox.announce();
+      notifications.publish("events");
+    } catch (error) {
+      if (codeOf(error) !== "DATABASE_CLOSED") logger.warn({ error: messageOf(error) }, "could not look for escalations that are to go on; looking again");
+    }
+  }
+
+  /** One step of one escalation, unless another process leads it on. */
+  async #leadOn(id: string): Promise<void> {
+    await this.#options.database.transaction(async (tx) => {
+      const [due] = await tx.query<DueEscalation>(TAKE, [id]);
+      if (!due) return;
+      const decision = decideRoute(due, this.#routes);
+      await tx.query(MOVE, [id, decision.step, decision.nextMs, JSON.stringify({ from: due.step, step: decision.step, because: decision.because, told: decision.tell })]);
+      await enqueue(tx, decision.tell.map((target) => entryOf(target, due, decision)));
+    });
+  }
+
+  /** Asks, answers in the agent's name, and tells people at once when it has not decided. */
+  #operatorHandler(operators: Operators): OutsideHandler {
+    const { inbox, database, logger } = this.#options;
+    return {
+      policy: { attempts: 2, timeoutMs: OPERATOR_TIMEOUT_MS },
+      send: async (payload, { key, signal }) => {
+        const { id, tenant } = payload as unknown as ToldEscalation;
+        const escalation = await openOne(inbox, id, tenant);
+        if (escalation?.step !== "operator") return;
+        const answer = await operators.ask(escalation, { key, tenant, signal });
+        if (answer) await this.#answerFor(operators.name, escalation, answer, tenant);
+        if (!(await openOne(inbox, id, tenant))) return;
+        logger.info({ escalation: id, operator: operators.name }, `the operator ${operators.name} has not decided ${id}; people are told`);
+        await handOn(database, id);
+        void this.look();
+      },
+      onGivenUp: async ({ payload }, tx) => {
+        await handOn(tx, (payload as unknown as ToldEscalation).id);
+      },
+    };
+  }
+
+  /** Somebody may have been quicker; a value that does not exist is no decision. */
+  async #answerFor(name: string, { id }: Escalation, answer: EscalationAnswer, tenant: string): Promise<void> {
+    try {
+      await this.#options.inbox.answer(id, answer, { tenant, name });
+    } catch (error) {
+      if (!(error instanceof DureError) || !NO_ANSWER.has(error.code)) throw error;
+      this.#options.logger.warn({ escalation: id, operator: name, code: error.code }, `the answer of the operator ${name} to ${id} did not hold: ${error.message}`);
+    }
+  }
+}
+
+const NO_ANSWER: ReadonlySet<string> = new Set(["ESCALATION_CLOSED", "ESCALATION_UNKNOWN", "ANSWER_INVALID"]);
+
+type DueEscalation = Pick<Escalation, "id" | "type" | "severity" | "step"> & { readonly tenant: string };
+
+/** One entry per escalation, step and severity: what has become worse is told anew. */
+function entryOf(target: RouteTarget, { id, tenant, severity }: DueEscalation, { step }: RouteDecision): NewEntry {
+  const ordering = target === "operator" ? `lane-${(id.codePointAt(id.length - 1) ?? 0) % OPERATOR_LANES}` : id;
+  return { topic: ROUTE_TOPICS[target], ordering, key: `escalation/${id}/${step}/${severity}/${target}`, payload: { id, tenant } satisfies ToldEscalation };
+}
+
+async function openOne(inbox: Inbox, id: string, tenant: string): Promise<Escalation | undefined> {
+  try {
+    const escalation = await inbox.get(id, { tenant });
+    return escalation.status === "open" ? escalation : undefined;
+  } catch (error) {
+    if (codeOf(error) === "ESCALATION_UNKNOWN") return undefined; // aged out meanwhile
+    throw error;
+  }
+}
+
+async function handOn(database: Queryable, id: string): Promise<void> {
+  await database.query(HAND_ON, [id]);
+}
+
+const DUE = { name: "route.due", text: "select id from dure.escalations where status = 'open' and next_step_at <= clock_timestamp() order by next_step_at limit $1" };
+const TAKE = {
+  name: "route.take",
+  text: "select id, tenant, type, severity, step from dure.escalations where id = $1 and status = 'open' and next_step_at <= clock_timestamp() for update skip locked",
+};
+const MOVE = {
+  name: "route.move",
+  text: `with moved as (
+           update dure.escalations e set step = $2, next_step_at = clock_timestamp() + $3::double precision * interval '1 millisecond' where id = $1 returning e.*)
+         select dure.escalation_event(moved::dure.escalations, 'escalation.routed', $4) from moved`,
+};
+const HAND_ON = { name: "route.hand_on", text: "update dure.escalations set next_step_at = clock_timestamp() where id = $1 and status = 'open' and step = 'operator'" };

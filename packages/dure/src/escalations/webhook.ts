@@ -1,0 +1,68 @@
+import { createHmac } from "node:crypto";
+import type { FailureVerdict, OutsideHandler } from "../durable/outbox.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
+import { toWire } from "../kernel/wire.ts";
+import type { Inbox } from "./inbox.ts";
+
+export interface WebhookOptions {
+  readonly inbox: Pick<Inbox, "get">;
+  readonly url: string;
+  /** Signs what is sent. Absent: it is not signed. */
+  readonly secret?: string | undefined;
+  readonly clock: Clock;
+}
+
+/** What an entry of the outbox holds. */
+export interface ToldEscalation {
+  readonly id: string;
+  readonly tenant: string;
+}
+
+/**
+ * POSTs `{"type": "escalation", "escalation": {…}}`, with the headers of Standard Webhooks: `webhook-id` (the same for every attempt),
+ * `webhook-timestamp` and, with a secret, `webhook-signature: v1,<base64 of HMAC-SHA256 over "id.timestamp.body">`.
+ */
+export function webhookHandler(options: WebhookOptions): OutsideHandler {
+  return {
+    send: async (payload, { key, signal }) => {
+      const { id, tenant } = payload as unknown as ToldEscalation;
+      const escalation = await options.inbox.get(id, { tenant }).catch((error: unknown) => {
+        if (codeOf(error) === "ESCALATION_UNKNOWN") return undefined; // aged out meanwhile
+        throw error;
+      });
+      if (escalation?.status !== "open") return;
+      const body = JSON.stringify({ type: "escalation", escalation: toWire(escalation) });
+      const response = await fetch(options.url, { method: "POST", headers: headersOf(key, body, options), body, redirect: "error", signal });
+      await response.body?.cancel();
+      if (!response.ok) throw new WebhookError(response.status, response.headers.get("retry-after"));
+    },
+    classify: (error) => (error instanceof WebhookError ? error.verdict : undefined),
+  };
+}
+
+function headersOf(key: string, body: string, { secret, clock }: WebhookOptions): Record<string, string> {
+  const at = String(Math.floor(clock.now() / 1_000));
+  const plain = { "content-type": "application/json", "webhook-id": key, "webhook-timestamp": at };
+  if (secret === undefined) return plain;
+  return { ...plain, "webhook-signature": `v1,${createHmac("sha256", secret).update(`${key}.${at}.${body}`).digest("base64")}` };
+}
+
+class WebhookError extends DureError {
+  readonly verdict: FailureVerdict;
+
+  constructor(status: number, retryAfter: string | null) {
+    super("WEBHOOK_REFUSED", `The webhook answered ${status}.`, { class: "unavailable", hint: "Look at what the address of escalations.webhook says." });
+    this.verdict = verdictOf(status, Number(retryAfter ?? Number.NaN));
+  }
+}
+
+/** Longest wait that a webhook may ask for, milliseconds. Source: our choice. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+/** What an answer means for the next attempt. Pure. Source: docs/spec/collaboration §6. */
+function verdictOf(status: number, retryAfterSec: number): FailureVerdict {
+  if (status === 429) return { class: "rate-limited", notSent: true, ...(retryAfterSec > 0 && { afterMs: Math.min(retryAfterSec * 1_000, LONGEST_WAIT_MS) }) };
+  if (status >= 400 && status < 500 && status !== 408) return { class: "permanent", notSent: true };
+  return { class: "transient" };
+}

@@ -1,0 +1,107 @@
+/** A recorded request for a decision: one object for the whole product. Source: docs/spec/plans §7. */
+export interface Escalation {
+  readonly id: string;
+  readonly source: EscalationSource;
+  readonly type: EscalationType;
+  readonly severity: EscalationSeverity;
+  /** One line. */
+  readonly title: string;
+  /** May be empty. */
+  readonly description: string;
+  /** What it is about; its keys are those of whoever raised it. */
+  readonly context: Readonly<Record<string, unknown>>;
+  /** An answer is the value of one of them. */
+  readonly suggestedActions: readonly SuggestedAction[];
+  readonly status: EscalationStatus;
+  /** Null while it is open. `settled`: nobody needs a decision any more. `dismissed` and `time`: nobody has decided. */
+  readonly resolution: { readonly value: string; readonly note?: string } | null;
+  /** A person, an agent, or `system`. */
+  readonly resolvedBy: string | null;
+  /** Milliseconds since the epoch, like the other times. */
+  readonly resolvedAt: number | null;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  /** Who has it: where it was raised, the operator agent, or people. */
+  readonly step: EscalationStep;
+  /** When the next one is told; null: it stays where it is. */
+  readonly nextStepAt: number | null;
+}
+
+/** What somebody asks for. */
+export interface NewEscalation {
+  /** Default: a new one. */
+  readonly id?: string;
+  /** Default `""`: everybody's. */
+  readonly tenant?: string;
+  /** The key: a subject that is open is not asked twice. See `subjectOf`. */
+  readonly subject: string;
+  readonly type: EscalationType;
+  readonly severity: EscalationSeverity;
+  readonly source?: EscalationSource;
+  /** One line; cut at 300 characters. */
+  readonly title: string;
+  /** Cut at 8,000 characters. */
+  readonly description?: string;
+  readonly context?: Readonly<Record<string, unknown>>;
+  /** 1 to 5. */
+  readonly suggestedActions: readonly SuggestedAction[];
+  /** After it nobody can decide any more, milliseconds from now. Default: never. */
+  readonly expiresMs?: number;
+}
+
+/** Where it comes from. Every member is an id. */
+export interface EscalationSource {
+  readonly run?: string;
+  readonly port?: string;
+  readonly job?: string;
+  readonly room?: string;
+  readonly session?: string;
+  readonly turn?: string;
+  readonly service?: string;
+}
+
+/** Members of a source, in the order in which a subject names them. */
+export const SOURCE_KINDS = ["run", "port", "job", "room", "session", "turn", "service"] as const satisfies readonly (keyof EscalationSource)[];
+
+/** One answer that makes sense. */
+export interface SuggestedAction {
+  /** At most 60 characters: it travels in a button of Discord, beside the escalation's id. */
+  readonly value: string;
+  readonly label: string;
+  readonly style?: "primary" | "danger";
+  /** A note may come with this answer: a hint for the next try, an amount. */
+  readonly asks?: "text";
+}
+
+export const ESCALATION_SEVERITIES = ["low", "medium", "high", "critical"] as const;
+export type EscalationSeverity = (typeof ESCALATION_SEVERITIES)[number];
+
+export const ESCALATION_STATUSES = ["open", "resolved", "dismissed"] as const;
+export type EscalationStatus = (typeof ESCALATION_STATUSES)[number];
+
+export const ESCALATION_STEPS = ["worker", "operator", "person"] as const;
+export type EscalationStep = (typeof ESCALATION_STEPS)[number];
+
+/** `decision`: an approval, bound to exact arguments. Source: docs/spec/plans §7; those in the second line have come with conversations, rooms and jobs. */
+export const ESCALATION_TYPES = [
+  ...(["general", "blocked", "decision", "test_failure", "token_exhausted", "timeout", "conflict", "dependency", "quality", "ownership", "delivery", "loop", "effect_unknown"] as const),
+  ...(["turn_diverged", "agent_offline", "unanswered", "account", "job_abandoned"] as const),
+] as const;
+export type EscalationType = (typeof ESCALATION_TYPES)[number];
+
+/** Characters of a note that comes with an answer. Source: our choice; a hint is no document. */
+export const NOTE_MOST = 4_000;
+
+/** The subject of something that is open once per type and source: `test_failure:run=run_1:port=api`. */
+export function subjectOf(type: EscalationType, source: EscalationSource): string {
+  const named = SOURCE_KINDS.flatMap((kind) => (source[kind] === undefined ? [] : [`${kind}=${source[kind]}`]));
+  return [type, ...named].join(":");
+}
+
+/** Characters of a title. Source: our choice; it stands in one line of lists and buttons. */
+const TITLE_MOST = 300;
+
+/** A sentence as a title; one that is too long stands whole in the description. Pure. */
+export function titled(sentence: string): Pick<NewEscalation, "title" | "description"> {
+  return sentence.length <= TITLE_MOST ? { title: sentence } : { title: `${sentence.slice(0, TITLE_MOST - 1).toWellFormed()}…`, description: sentence };
+}

@@ -1,0 +1,119 @@
+import { estimateTokens } from "../../models/prices.ts";
+import { globMatches, globOf, type Glob } from "../glob.ts";
+import { decideRead, decideWrite, makeScope, type ScopeInput } from "../scope.ts";
+import { withoutSections, type ContextScope } from "./context-scopes.ts";
+import type { PromptFile } from "./prompt.ts";
+import { signaturesOf } from "./signatures.ts";
+
+/** The repository at one commit. */
+export interface CommitFiles {
+  readonly files: readonly { readonly path: string; readonly bytes: number }[];
+  /** Undefined: there is no such file, or it is no text. */
+  readFile(path: string): Promise<string | undefined>;
+}
+
+/** Tokens of all references of one prompt, and of one file in it. Source: our choice; a reference is a help, the worker can read more. */
+const MAX_REFERENCES = 6_000;
+const MAX_REFERENCE = 2_000;
+/** Tokens of one contract that is shown. Source: our choice; what is longer is cut and can be read. */
+const MAX_CONTRACT = 8_000;
+/** Bytes of a file that counts as text for the full context. Source: our choice: what is bigger is data. */
+const MAX_TEXT_FILE = 256_000;
+/** Files that are looked at. Source: our choice. */
+const MAX_FILES = 50_000;
+/** Files that are decided in one go. */
+const CHUNK = 500;
+
+/** The files of a prompt: contracts, references, names of its own and of what can be read. Reads only what the scope allows. */
+export async function gatherFiles(
+  input: { readonly scope: ScopeInput; readonly context: ContextScope; /** Written by this worker, so nothing is cut out of them. */ readonly writesContracts?: boolean },
+  commit: CommitFiles,
+  options: { signal?: AbortSignal } = {},
+): Promise<{ readonly contracts: readonly PromptFile[]; readonly references: readonly PromptFile[]; readonly ownFiles: readonly string[]; readonly readable: readonly string[] }> {
+  const { scope: patterns, context, writesContracts = false } = input;
+  const scope = makeScope(patterns);
+  const [include, exclude] = [context.include.map(globOf), context.exclude.map(globOf)];
+  const isContract = new Set(patterns.contracts);
+  const ownFiles: string[] = [];
+  const others: string[] = [];
+  for (const [index, { path }] of commit.files.slice(0, MAX_FILES).entries()) {
+    // Deciding costs some 0.1 ms; nobody else waits for all of it.
+    if (index % CHUNK === CHUNK - 1) await new Promise((resolve) => setImmediate(resolve));
+    options.signal?.throwIfAborted();
+    if (decideWrite(scope, path).allowed) ownFiles.push(path);
+    else if (!isContract.has(path) && decideRead(scope, path).allowed) others.push(path);
+  }
+
+  const contracts: PromptFile[] = [];
+  for (const path of patterns.contracts) {
+    options.signal?.throwIfAborted();
+    contracts.push(contractFile(path, await commit.readFile(path), writesContracts));
+  }
+
+  const references: PromptFile[] = [];
+  let room = MAX_REFERENCES;
+  // Named in the plan first, then what the role's context includes.
+  const named = patterns.reads.map(globOf);
+  const isShown = (path: string): boolean => !matches(exclude, path) && (matches(named, path) || matches(include, path)) && isText(path);
+  const candidates = others.filter(isShown);
+  const [first, rest] = [candidates.filter((path) => matches(named, path)), candidates.filter((path) => !matches(named, path))];
+  for (const path of [...first, ...rest]) {
+    if (room <= 0) break;
+    options.signal?.throwIfAborted();
+    const text = await commit.readFile(path);
+    if (text === undefined || text.trim() === "") continue;
+    const file = referenceFile(path, text, context, Math.min(room, MAX_REFERENCE));
+    room -= estimateTokens(file.text);
+    references.push(file);
+  }
+  const shown = new Set(references.filter(({ form }) => form === "whole").map(({ path }) => path));
+  return { contracts, references, ownFiles, readable: others.filter((path) => !shown.has(path) && !matches(exclude, path)) };
+}
+
+function contractFile(path: string, text: string | undefined, isWhole: boolean): PromptFile {
+  if (text === undefined) return { path, text: "", form: "missing" };
+  const shown = isWhole ? { text, form: "whole" as const } : signaturesOf(path, text);
+  return cutTo({ path, ...shown }, MAX_CONTRACT);
+}
+
+function referenceFile(path: string, text: string, context: ContextScope, most: number): PromptFile {
+  if (/\.(?:md|markdown)$/i.test(path)) {
+    const parts = withoutSections(text, context.withoutSections);
+    return cutTo({ path, text: parts, form: parts === text ? "whole" : "sections" }, most);
+  }
+  return cutTo({ path, ...signaturesOf(path, text) }, most);
+}
+
+/** The first lines that are within the bound. */
+function cutTo(file: PromptFile, most: number): PromptFile {
+  if (estimateTokens(file.text) <= most) return file;
+  const kept: string[] = [];
+  let tokens = 0;
+  for (const line of file.text.split("\n")) {
+    tokens += estimateTokens(`${line}\n`);
+    if (tokens > most) break;
+    kept.push(line);
+  }
+  return { ...file, text: kept.join("\n"), form: "cut" };
+}
+
+/**
+ * Tokens of what an agent without a scope would be given: the whole plan and every text file of the repository. Pure. Files are
+ * counted by their size, bytes / 4, so a text that is not ASCII counts less than in a prompt: what a scope spares is rather
+ * told too small. Lock files, binaries by their ending, and files over 256 kB do not count: nobody would send them.
+ */
+export function fullContextTokens(planText: string, files: CommitFiles["files"]): number {
+  const bytes = files.slice(0, MAX_FILES).reduce((sum, file) => (file.bytes <= MAX_TEXT_FILE && isText(file.path) ? sum + file.bytes : sum), 0);
+  return estimateTokens(planText) + Math.ceil(bytes / 4);
+}
+
+const NO_TEXT = /\.(?:png|jpe?g|gif|webp|ico|bmp|svg|pdf|zip|gz|tgz|bz2|xz|7z|jar|war|class|o|a|so|dll|exe|wasm|woff2?|ttf|otf|eot|mp[34]|mov|webm|wav|sqlite3?|db|bin|dat|lock|map|snap|min\.js)$/i;
+const LOCK_FILES = /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum)$/;
+
+function isText(path: string): boolean {
+  return !NO_TEXT.test(path) && !LOCK_FILES.test(path);
+}
+
+function matches(globs: readonly Glob[], path: string): boolean {
+  return globs.some((glob) => globMatches(glob, path));
+}

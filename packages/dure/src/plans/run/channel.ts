@@ -1,0 +1,241 @@
+import type { Database } from "../../durable/database.ts";
+import type { Lease } from "../../durable/leases.ts";
+import type { Notifications } from "../../durable/notify.ts";
+import { storable } from "../../durable/storable.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { RunRecords } from "./records.ts";
+import type { Member } from "./run.ts";
+
+/** Wakes whoever waits for words in a run. */
+export const CHANNEL_TOPIC = "plan-channel";
+
+/** Who may be named in a channel: its two members; the operator may speak to both, and everybody to the operator. */
+export type ChannelMember = Extract<Member, "implementer" | "tester">;
+export type ChannelSpeaker = ChannelMember | "operator";
+
+export interface ChannelMessage {
+  readonly id: number;
+  readonly from: ChannelSpeaker;
+  readonly to: ChannelSpeaker;
+  readonly type: "result" | "feedback" | "query" | "ack";
+  readonly payload: unknown;
+  /** The query that an `ack` answers. */
+  readonly replyTo: number | null;
+  readonly createdAt: number;
+  readonly deliveredAt: number | null;
+  readonly processedAt: number | null;
+}
+
+export interface DirectChannelOptions {
+  readonly database: Database;
+  readonly records: RunRecords;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  /** Of the run; who has lost it says nothing more. */
+  readonly lease: Lease;
+  readonly run: string;
+  readonly port: string;
+}
+
+/** Words of a channel at most: members that talk for ever are stopped. Source: our choice. */
+const MESSAGES_MOST = 500;
+/** Characters of a payload as JSON. Source: our choice; a report of 100 failures fits. */
+const PAYLOAD_MOST = 256_000;
+
+/**
+ * The way between the two members of a port's pair; nobody else may use it. Words are rows: stored, then told; taken in
+ * order, each once, also after a restart. It is open while its port is worked on.
+ */
+export class DirectChannel {
+  readonly #options: DirectChannelOptions;
+
+  constructor(options: DirectChannelOptions) {
+    this.#options = options;
+  }
+
+  /** Stored once per `key`; said again it is the same message. Throws `CHANNEL_FOREIGN`, `CHANNEL_FULL`, `CHANNEL_TOO_LONG`. */
+  async send(message: { key: string; from: ChannelSpeaker; to: ChannelSpeaker; type: ChannelMessage["type"]; payload: unknown; replyTo?: number }): Promise<number> {
+    const { records, lease, run, port, notifications } = this.#options;
+    if (message.from === message.to) throw new DureError("CHANNEL_FOREIGN", `The ${message.from} of ${port} cannot write to itself.`, { class: "input" });
+    const payload = storable(message.payload);
+    if (payload.length > PAYLOAD_MOST) throw new DureError("CHANNEL_TOO_LONG", `A message of ${payload.length} characters is longer than ${PAYLOAD_MOST}.`, { class: "input", hint: "Say less, or leave the output out." });
+    const id = await records.write(lease, async (tx) => {
+      const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, message.key]);
+      if (known) return known.id;
+      const [made] = await tx.query<{ id: number; many: number }>(SEND, [run, port, message.from, message.to, message.type, payload, message.replyTo ?? null, message.key]);
+      if (made!.many > MESSAGES_MOST) throw new DureError("CHANNEL_FULL", `The members of ${port} have exchanged ${MESSAGES_MOST} messages.`, { class: "conflict", hint: "They talk in circles; look at their words." });
+      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [
+        storable([{ type: "direct.message", role: "delegation", run, data: { port, id: made!.id, from: message.from, to: message.to, kind: message.type } }]),
+      ]);
+      return made!.id;
+    });
+    notifications.publish(CHANNEL_TOPIC);
+    return id;
+  }
+
+  /** The oldest word for `to` that was not processed yet, now delivered; undefined when there is none. */
+  async take(to: ChannelSpeaker, type?: ChannelMessage["type"]): Promise<ChannelMessage | undefined> {
+    const { records, lease, run, port } = this.#options;
+    const [row] = await records.write(lease, (tx) => tx.query<MessageRow>(TAKE, [run, port, to, type ?? null]));
+    return row && messageOf(row);
+  }
+
+  async processed(id: number): Promise<void> {
+    const { records, lease } = this.#options;
+    await records.write(lease, (tx) => tx.query(PROCESSED, [id]));
+  }
+
+  /** Asks and waits for the answer; asked again under the same key it is the same question. Rejects with the abort of `signal`. */
+  async query(question: { key: string; from: ChannelMember; to: ChannelSpeaker; text: string }, { signal }: { signal: AbortSignal }): Promise<{ id: number; answer: unknown }> {
+    const id = await this.send({ key: question.key, from: question.from, to: question.to, type: "query", payload: { text: question.text } });
+    const answer = await this.#until(() => this.#answerTo(id), signal);
+    await this.processed(answer.id);
+    return { id, answer: answer.payload };
+  }
+
+  /** Words for `to` as they come, each once it is there; the taker says when it is done with one. Ends with the abort of `signal`. */
+  async *inbox(to: ChannelSpeaker, type: ChannelMessage["type"], { signal }: { signal: AbortSignal }): AsyncGenerator<ChannelMessage, void, undefined> {
+    while (!signal.aborted) {
+      const message = await this.#until(() => this.take(to, type), signal).catch(() => undefined);
+      if (!message) return;
+      yield message;
+      await this.processed(message.id);
+    }
+  }
+
+  /** What the operator has said to `to` and nobody has taken yet, oldest first; who reads them says so with `processed`. */
+  async unheard(to: ChannelMember): Promise<readonly ChannelMessage[]> {
+    const { database, run, port } = this.#options;
+    return (await database.query<MessageRow>(UNHEARD, [run, port, to])).map(messageOf);
+  }
+
+  /** Payloads of what tools have reported in a try, oldest first; the same when asked again. */
+  async reports(tryNumber: number): Promise<readonly unknown[]> {
+    const { records, lease, run, port } = this.#options;
+    const rows = await records.write(lease, (tx) => tx.query<MessageRow>(REPORTS, [run, port, reportKeys(tryNumber)]));
+    return rows.toSorted((one, other) => one.id - other.id).map(({ payload }) => payload);
+  }
+
+  async #answerTo(id: number): Promise<ChannelMessage | undefined> {
+    const [row] = await this.#options.database.query<MessageRow>(ANSWER, [id]);
+    return row && messageOf(row);
+  }
+
+  /** Looks, and looks again whenever something was said. */
+  async #until<T>(look: () => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
+    let wake = Promise.withResolvers<void>();
+    const cancel = this.#options.notifications.subscribe(CHANNEL_TOPIC, () => wake.resolve());
+    const onAbort = (): void => wake.resolve();
+    signal.addEventListener("abort", onAbort);
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        const found = await look();
+        if (found !== undefined) return found;
+        await wake.promise;
+        wake = Promise.withResolvers();
+      }
+    } finally {
+      cancel();
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+}
+
+/** How keys of reports begin that tools made in a try. */
+export function reportKeys(tryNumber: number): string {
+  return `${tryNumber}:hook:`;
+}
+
+/** A message of somebody who does not lead the run. */
+export interface OutsideMessage {
+  readonly run: string;
+  readonly port: string;
+  readonly from: ChannelSpeaker;
+  readonly to: ChannelMember;
+  readonly payload: unknown;
+  /** Said again under it, it is the same message. */
+  readonly key: string;
+  /** At most so many whose keys begin like this; who says more would fill the members' own channel. */
+  readonly most: { readonly keys: string; readonly count: number };
+}
+
+/**
+ * Stores a message of type `feedback` from outside of the run's leader: the operator's words, or a tool's report. Any process
+ * may write it, so it needs no lease; the leader finds it there. Gives its id. Throws `CHANNEL_FULL`, `CHANNEL_TOO_LONG`.
+ */
+export async function sendFromOutside(parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> }, message: OutsideMessage): Promise<number> {
+  const { run, port, from, to, key, most } = message;
+  const payload = storable(message.payload);
+  if (payload.length > PAYLOAD_MOST) throw new DureError("CHANNEL_TOO_LONG", `A message of ${payload.length} characters is longer than ${PAYLOAD_MOST}.`, { class: "input", hint: "Say less, or leave the output out." });
+  const id = await parts.database.transaction(async (tx) => {
+    const [made] = await tx.query<{ id: number }>(SEND_FROM_OUTSIDE, [run, port, from, to, payload, key, most.keys, most.count]);
+    if (made) {
+      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable([{ type: "direct.message", role: "delegation", run, data: { port, id: made.id, from, to, kind: "feedback" } }])]);
+      return made.id;
+    }
+    const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, key]);
+    return known?.id;
+  });
+  if (id === undefined) throw new DureError("CHANNEL_FULL", `${most.count} messages of this kind were sent to the ${to} of ${port}.`, { class: "limit", hint: "Wait for the next try; it reads them." });
+  parts.notifications.publish(CHANNEL_TOPIC);
+  return id;
+}
+
+/** All words of a port, oldest first; for those who watch. */
+export async function channelMessages(database: Database, run: string, port: string): Promise<readonly ChannelMessage[]> {
+  return (await database.query<MessageRow>(MESSAGES, [run, port, MESSAGES_MOST])).map(messageOf);
+}
+
+interface MessageRow {
+  readonly id: number;
+  readonly sender: ChannelSpeaker;
+  readonly receiver: ChannelSpeaker;
+  readonly type: ChannelMessage["type"];
+  readonly payload: unknown;
+  readonly reply_to: number | null;
+  readonly created_at: Date;
+  readonly delivered_at: Date | null;
+  readonly processed_at: Date | null;
+}
+
+function messageOf(row: MessageRow): ChannelMessage {
+  return {
+    id: row.id,
+    from: row.sender,
+    to: row.receiver,
+    type: row.type,
+    payload: row.payload,
+    replyTo: row.reply_to,
+    createdAt: row.created_at.getTime(),
+    deliveredAt: row.delivered_at?.getTime() ?? null,
+    processedAt: row.processed_at?.getTime() ?? null,
+  };
+}
+
+const KNOWN = { name: "channel.known", text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3" };
+const SEND = {
+  name: "channel.send",
+  text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, reply_to, key) values ($1, $2, $3, $4, $5, $6, $7, $8)
+    returning id, (select count(*)::integer + 1 from dure.plan_messages where run = $1 and port = $2) as many`,
+};
+const TAKE = {
+  name: "channel.take",
+  text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp())
+    where id = (select id from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and processed_at is null and ($4::text is null or type = $4) order by id limit 1) returning *`,
+};
+const PROCESSED = { name: "channel.processed", text: "update dure.plan_messages set processed_at = coalesce(processed_at, clock_timestamp()), delivered_at = coalesce(delivered_at, clock_timestamp()) where id = $1" };
+const ANSWER = { name: "channel.answer", text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'" };
+const MESSAGES = { name: "channel.messages", text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3" };
+const UNHEARD = { name: "channel.unheard", text: "select * from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and sender = 'operator' and type = 'feedback' and processed_at is null order by id limit 50" };
+const REPORTS = {
+  name: "channel.reports",
+  text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp()), processed_at = coalesce(processed_at, clock_timestamp())
+    where run = $1 and port = $2 and starts_with(key, $3) returning *`,
+};
+const SEND_FROM_OUTSIDE = {
+  name: "channel.send_from_outside",
+  text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, key)
+    select $1, $2, $3, $4, 'feedback', $5::jsonb, $6
+      where (select count(*) from dure.plan_messages where run = $1 and port = $2 and starts_with(key, $7)) < $8
+    on conflict (run, port, key) do nothing returning id`,
+};

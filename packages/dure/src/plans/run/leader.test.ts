@@ -1,0 +1,200 @@
+import { expect, onTestFinished, test } from "vitest";
+import { testDatabase } from "../../durable/test-database.ts";
+import type { PlatformEvent } from "../../kernel/platform-events.ts";
+import type { PortOutcome } from "./leader.ts";
+import type { PlanRun } from "./run.ts";
+import { planOf, startTestRuns, type TestRuns, type TestRunsOptions } from "./test-runs.ts";
+
+const done: PortOutcome = { status: "succeeded", commit: "c" };
+const broken: PortOutcome = { status: "failed", because: { code: "TEST", message: "it broke" } };
+
+async function open(options: Omit<TestRunsOptions, "url">): Promise<TestRuns & { url: string }> {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const { url } = stack.use(await testDatabase());
+  const runs = stack.use(await startTestRuns({ url, ...options }));
+  return { ...runs, url };
+}
+
+async function ended(runs: TestRuns, id: string, statuses: readonly string[] = ["success", "partial", "failed", "cancelled"]): Promise<PlanRun> {
+  return expect.poll(async () => {
+    const run = await runs.plans.get(id);
+    return statuses.includes(run.status) ? run : undefined;
+  }, { timeout: 20_000, interval: 20 }).toBeDefined().then(() => runs.plans.get(id));
+}
+
+async function statuses(runs: TestRuns, id: string): Promise<string> {
+  return (await runs.plans.get(id)).ports.map((port) => `${port.id} ${port.status}`).join(", ");
+}
+
+async function eventsOf(runs: TestRuns, run: string): Promise<readonly PlatformEvent[]> {
+  return (await runs.events.read(undefined, { run }, 1_000)).events;
+}
+
+test("a port starts when all that it needs has succeeded, and never more work at once than there are slots", async () => {
+  const log: string[] = [];
+  let [now, most] = [0, 0];
+  const runs = await open({
+    build: async (_run, port) => {
+      log.push(`+${port.id}`);
+      most = Math.max(most, ++now);
+      if (port.id === "b" || port.id === "c") await expect.poll(() => most).toBe(2);
+      now--;
+      log.push(`-${port.id}`);
+      return done;
+    },
+  });
+
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a", c: "a", d: "a", e: "b c d" }), repository: "/r", by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run).toMatchObject({ status: "success", phase: "over", report: { commit: "merged", kept: ["a", "b", "c", "d", "e"], missing: [] } });
+  expect(log[0]).toBe("+a");
+  expect(log.at(-1)).toBe("-e");
+  expect(log.indexOf("+e")).toBeGreaterThan(log.indexOf("-d"));
+  expect(most).toBe(2);
+  expect((await eventsOf(runs, id)).map(({ type, data }) => `${type} ${(data["port"] as string) ?? ""}`.trim())).toEqual(
+    expect.arrayContaining(["session.start", "run.start", "port.ready a", "port.start a", "port.success a", "merge.done", "run.end"]),
+  );
+});
+
+test("what needs a failed port is blocked with the reason, the rest goes on, and the run ends partial; a retry goes on from there", async () => {
+  let isMended = false;
+  const built: string[] = [];
+  const runs = await open({
+    build: async (_run, port) => {
+      built.push(port.id);
+      return port.id === "b" && !isMended ? broken : done;
+    },
+  });
+
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a", c: "b", d: "a" }), repository: "/r", by: "me" });
+  const partial = await ended(runs, id);
+
+  expect(partial.status).toBe("partial");
+  expect(partial.report).toMatchObject({ kept: ["a", "d"], missing: [{ port: "b", because: { message: "it broke" } }, { port: "c", because: { code: "DEPENDENCY_FAILED", message: "It needs b, which failed." } }] });
+  expect(await statuses(runs, id)).toBe("a succeeded, b failed, c blocked, d succeeded");
+  const { items: asked } = await runs.inbox.list({ tenant: "", run: id });
+  expect(asked.map(({ type }) => type)).toEqual(["dependency"]);
+
+  isMended = true;
+  await runs.plans.order(id, { type: "retry", port: "b", hint: "look again" }, { by: "me" });
+  const whole = await ended(runs, id, ["success"]);
+
+  expect(whole.report).toMatchObject({ kept: ["a", "b", "c", "d"], missing: [] });
+  expect(built).toEqual(["a", "b", "d", "b", "c"]);
+  expect((await runs.plans.port(id, "b")).hint).toBe("look again");
+});
+
+test("pause stops new starts and resume goes on; cancel stops what runs and drops the rest", async () => {
+  const gates = new Map<string, () => void>();
+  const runs = await open({
+    build: (_run, port, { signal }) =>
+      new Promise((resolve, reject) => {
+        gates.set(port.id, () => resolve(done));
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+      }),
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a", c: "b" }), repository: "/r", by: "me" });
+  await expect.poll(() => gates.has("a")).toBe(true);
+
+  await runs.plans.order(id, { type: "pause" }, { by: "me" });
+  gates.get("a")!();
+  await expect.poll(() => statuses(runs, id)).toBe("a succeeded, b ready, c waiting");
+  await expect(runs.plans.order(id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED", message: "The run is paused already." });
+  await runs.plans.order(id, { type: "resume" }, { by: "me" });
+  await expect.poll(() => gates.has("b")).toBe(true);
+  await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run.status).toBe("cancelled");
+  expect(await statuses(runs, id)).toBe("a succeeded, b cancelled, c cancelled");
+  await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
+});
+
+test("a run whose leader is gone goes on with another process of its machine; what has succeeded is not built again", async () => {
+  const first = await open({ build: async (_run, port, { signal }) => (port.id === "a" ? done : new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)))) });
+  const { id } = await first.plans.run({ plan: planOf({ a: "", b: "a", c: "b" }), repository: "/r", by: "me" });
+  await expect.poll(() => statuses(first, id)).toBe("a succeeded, b running, c waiting");
+  const built: string[] = [];
+  await using second = await startTestRuns({ url: first.url, build: async (_run, port) => (built.push(port.id), done) });
+
+  await first.plans.stop();
+  const run = await ended(second, id);
+
+  expect(run.status).toBe("success");
+  expect(built).toEqual(["b", "c"]);
+  expect((await second.plans.port(id, "b")).attempt).toBe(2);
+});
+
+test("a run of another machine is left alone", async () => {
+  const first = await open({ build: async () => done, host: "host-1" });
+  await first.plans.stop();
+  await using second = await startTestRuns({ url: first.url, host: "host-2", build: async () => done });
+  const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" }, { signal: new AbortController().signal });
+  const own = await second.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+
+  await ended(second, own.id);
+
+  expect((await second.plans.get(id)).status).toBe("running");
+  expect(await statuses(second, id)).toBe("a waiting");
+});
+
+test("the same key gives the same run, and is refused for another one", async () => {
+  const runs = await open({ build: async () => done });
+  const request = { plan: planOf({ a: "" }), repository: "/r", by: "me", key: "once" };
+
+  const [one, two] = await Promise.all([runs.plans.run(request), runs.plans.run(request)]);
+
+  expect(two.id).toBe(one.id);
+  await expect(runs.plans.run({ ...request, repository: "/other" })).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+});
+
+test("an answer to an escalation is an order: the port is tried again with what the person said", async () => {
+  let isMended = false;
+  const runs = await open({
+    build: async (run, port) => {
+      if (isMended) return done;
+      const { escalationFor } = await import("./triggers.ts");
+      return { ...broken, escalation: escalationFor("tries-exhausted", { tenant: "", run: run.id, plan: run.plan.name, port: port.id, title: "a: three tries failed" }) } as PortOutcome;
+    },
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  expect((await ended(runs, id)).status).toBe("failed");
+  const { items: [escalation] } = await runs.inbox.list({ tenant: "", run: id, type: "test_failure" });
+  isMended = true;
+
+  await runs.inbox.answer(escalation!.id, { value: "retry", note: "mind the time zone" }, { tenant: "", name: "민준" });
+  await ended(runs, id, ["success"]);
+
+  expect(await runs.plans.port(id, "a")).toMatchObject({ status: "succeeded", hint: "mind the time zone", triesPair: 4 });
+});
+
+test("a fault of dure in a port fails that port with its words, and the others go on", async () => {
+  const runs = await open({
+    build: async (_run, port) => {
+      if (port.id === "a") throw new Error("the shelf fell down");
+      return done;
+    },
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" });
+
+  const run = await ended(runs, id);
+
+  expect(run.status).toBe("partial");
+  expect(run.report!.missing).toEqual([{ port: "a", because: expect.objectContaining({ message: "the shelf fell down" }) }]);
+});
+
+test("two thousand ports are written in batches", { timeout: 120_000 }, async () => {
+  const runs = await open({ build: async () => done, maxConcurrency: 100 });
+  const plan = planOf({ seed: "" });
+  const ports = Array.from({ length: 2_000 }, (_, index) => ({ ...plan.ports[0]!, id: `p${index}`, dependsOn: index < 100 ? [] : [`p${index - 100}`] }));
+  const before = runs.database.statements;
+
+  const { id } = await runs.plans.run({ plan: { ...plan, ports }, repository: "/r", by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run.status).toBe("success");
+  expect(run.report!.kept).toHaveLength(2_000);
+  expect(runs.database.statements - before).toBeLessThan(2_000 * 2);
+});

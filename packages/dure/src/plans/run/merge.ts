@@ -1,0 +1,251 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { buildGraph } from "../graph.ts";
+import { workerOf, type Port } from "../plan.ts";
+import { readTestOutput } from "../results/read-output.ts";
+import { makeScope } from "../scope.ts";
+import { feedbackOf, type TestFeedback } from "../workers/feedback.ts";
+import type { MergeOutcome } from "./leader.ts";
+import type { PairParts, PortFiles } from "./pair.ts";
+import type { Because, PlanPort, PlanRun, RunReport } from "./run.ts";
+import { exitWords, StepDesk, type StepDeskParts } from "./step-desk.ts";
+import { letWork } from "./let-work.ts";
+
+/** What one port has changed, against what it started from. */
+export interface PortResult {
+  readonly port: string;
+  readonly commit: string;
+  readonly base: string;
+}
+
+/** The run's own repository, as far as the merge needs it. */
+export interface RunFiles {
+  /** The same for the same results. Where ports left a path differently the base's stays. */
+  compose(base: string, results: readonly PortResult[]): Promise<{ readonly commit: string; readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[] }>;
+  read(commit: string, path: string): Promise<string | undefined>;
+  /** Brings every commit of the run into the user's repository. */
+  publish(): Promise<void>;
+  /** A new branch there, or the one that this run has made before, now at this commit. Gives its name. */
+  branch(commit: string): Promise<string>;
+}
+
+export interface MergeParts extends StepDeskParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: RunFiles;
+  /** A tree for the merged result. */
+  readonly tree: () => Promise<PortFiles>;
+  readonly worker: PairParts["worker"];
+  readonly brief: PairParts["brief"];
+  readonly environment: PairParts["environment"];
+}
+
+/** Steps of the merge belong to this name, which no port may have. */
+export const ORCHESTRATOR = "orchestrator";
+/** Time of the integration command, milliseconds, unless ports have more. Source: our choice. */
+const INTEGRATION_MS = 30 * 60_000;
+
+interface Integrated {
+  readonly commit: string;
+  readonly feedback: TestFeedback;
+  readonly exitCode: number | null;
+  readonly output: string;
+}
+
+/**
+ * Makes one tree of what succeeded, tries it, and when it fails finds the port that broke it: that one goes back to its pair
+ * once. What is kept is a commit and a branch in the user's repository; nothing that succeeded is rolled back.
+ * Source: docs/spec/plans §5, "Merge".
+ */
+export async function mergeRun(run: PlanRun, ports: readonly PlanPort[], parts: MergeParts, { signal }: { signal: AbortSignal }): Promise<MergeOutcome> {
+  return new MergeWork(run, ports, parts, signal).merge();
+}
+
+class MergeWork {
+  readonly #run: PlanRun;
+  readonly #ports: readonly PlanPort[];
+  readonly #parts: MergeParts;
+  readonly #desk: StepDesk;
+  readonly #signal: AbortSignal;
+  readonly #base: string;
+  /** Known outcomes, by commit: a tree is tried once. */
+  readonly #tried = new Map<string, Integrated>();
+  #files: PortFiles | undefined;
+
+  constructor(run: PlanRun, ports: readonly PlanPort[], parts: MergeParts, signal: AbortSignal) {
+    this.#run = run;
+    this.#ports = ports;
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#base = run.startCommit ?? run.baseCommit;
+    this.#desk = new StepDesk(run, ORCHESTRATOR, parts, signal);
+  }
+
+  async merge(): Promise<MergeOutcome> {
+    const { store, records } = this.#parts;
+    for (const step of await records.steps(this.#run.id, ORCHESTRATOR)) {
+      if (step.kind === "integrate" && step.status === "done") this.#tried.set((step.output as Integrated).commit, step.output as Integrated);
+    }
+    const { whole, dropped } = this.#whole();
+    if (whole.length === 0) return { report: { kept: [], missing: [], conflicts: [] }, dropped };
+    const merged = await this.#compose(whole);
+    const open = merged.conflicts.find(({ solvedBy }) => solvedBy === undefined);
+    if (open) {
+      const loser = whole.findLast(({ port }) => open.ports.includes(port))!;
+      const because: Because = { code: "CONFLICT", message: `${open.ports.join(" and ")} both changed ${open.path}, and there is no orchestrator to write it once.`, hint: "Give the file to one of them, or name workers.orchestrator." };
+      return { without: { port: loser.port, because, feedback: { success: false, failedTests: [], suggestions: [because.message], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } } satisfies TestFeedback } };
+    }
+    const integrated = this.#run.plan.integration === undefined ? undefined : await this.#integrate(this.#run.plan.integration, merged.commit);
+    if (!integrated || integrated.feedback.success) return { report: await this.#keep(whole, merged, integrated), dropped };
+
+    const blamed = await this.#bisect(whole);
+    if (blamed && !(await this.#wasRecalled(blamed))) {
+      await store.publish();
+      return { recalled: { port: blamed.port, feedback: { ...integrated.feedback, suggestions: [`Together with the other ports the integration command failed: ${this.#run.plan.integration}`, ...integrated.feedback.suggestions].slice(0, 30) } } };
+    }
+    if (!blamed) {
+      await store.publish();
+      const because: Because = { code: "INTEGRATION_FAILED", message: `The integration command fails without any port too: ${exitWordsOf(integrated)}.`, hint: "Mend the base, or the command." };
+      return { report: { kept: whole.map(({ port }) => port), missing: [], conflicts: merged.conflicts, integration: told(integrated, []) }, dropped, because };
+    }
+    const because: Because = { code: "INTEGRATION_FAILED", message: `With it the integration command fails: ${exitWordsOf(integrated)}.`, hint: "Look at the output in the report; retry it with a hint." };
+    return { without: { port: blamed.port, because, feedback: integrated.feedback } };
+  }
+
+  /** Ports whose own work and all that it needs has succeeded, what is needed first. */
+  #whole(): { whole: PortResult[]; dropped: { port: string; because: Because }[] } {
+    const byId = new Map(this.#ports.map((port) => [port.id, port]));
+    const graph = buildGraph(this.#run.plan.ports);
+    const isWhole = new Map<string, boolean>();
+    const whole: PortResult[] = [];
+    const dropped: { port: string; because: Because }[] = [];
+    for (const index of graph.order) {
+      const id = graph.ids[index]!;
+      const port = byId.get(id)!;
+      const lacking = graph.dependencies[index]!.map((other) => graph.ids[other]!).filter((other) => !isWhole.get(other));
+      isWhole.set(id, port.status === "succeeded" && lacking.length === 0);
+      if (port.status !== "succeeded") continue;
+      if (lacking.length > 0) dropped.push({ port: id, because: { code: "DEPENDENCY_FAILED", message: `It succeeded, but needs ${lacking.join(", ")}, which did not.`, hint: "Retry what failed; its own work is kept." } });
+      else if (port.resultCommit !== null && port.startCommit !== null) whole.push({ port: id, commit: port.resultCommit, base: port.startCommit });
+    }
+    return { whole, dropped };
+  }
+
+  /** The merged tree; files that two ports left differently go to the orchestrator. */
+  async #compose(results: readonly PortResult[]): Promise<{ commit: string; conflicts: RunReport["conflicts"] }> {
+    const composed = await this.#parts.store.compose(this.#base, results);
+    if (composed.conflicts.length === 0) return composed;
+    await this.#desk.tell([{ type: "merge.conflict", data: { paths: composed.conflicts.slice(0, 50).map(({ path }) => path) } }]);
+    const spec = workerOf(this.#run.plan.workers, ORCHESTRATOR);
+    const paths = composed.conflicts.map(({ path }) => path);
+    if (!this.#run.plan.workers.orchestrator || !spec) return composed;
+    const solved = await this.#desk.step<{ commit: string; summary: string }>({ try: hashNumber(composed.commit), kind: "merge", member: "orchestrator", worker: spec.kind }, async (step) => {
+      const files = await this.#tree();
+      await files.checkout(composed.commit);
+      const scope = { writes: paths.map(escaped), reads: ["**"], contracts: [] };
+      const versions = await Promise.all(composed.conflicts.map(async ({ path, ports }) => `## ${path}\n${(await Promise.all(ports.map(async (port) => `### as ${port} left it\n${(await this.#parts.store.read(results.find((result) => result.port === port)!.commit, path)) ?? "(deleted)"}`))).join("\n")}`));
+      const briefing = await this.#parts.brief({
+        run: this.#run,
+        port: { ...MERGE_PORT, goal: `Several ports changed the same files. Write each of them once, so that what all of them wanted holds.\n\n${versions.join("\n\n")}`, owns: scope.writes, acceptance: this.#run.plan.integration ?? "true" },
+        member: "orchestrator",
+        scope,
+        tryNumber: 1,
+        triesMost: 1,
+      }, composed.commit);
+      const worked = await letWork({ run: this.#run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope: makeScope(scope), files, commit: composed.commit, parts: this.#parts, env: this.#parts.environment(MERGE_PORT, spec, files, step), timeMs: INTEGRATION_MS, signal: this.#signal });
+      const taken = await files.take({ parent: composed.commit, scope: makeScope(scope), message: `Merge what several ports changed\n\n${worked.result.summary}`, name: `${ORCHESTRATOR}/merge-${composed.commit.slice(0, 12)}`, at: step.startedAt });
+      return { output: { commit: taken.commit ?? composed.commit, summary: worked.result.summary }, tokens: worked.result.tokens, log: worked.log };
+    });
+    return { commit: solved.commit, conflicts: composed.conflicts.map((conflict) => ({ ...conflict, solvedBy: ORCHESTRATOR })) };
+  }
+
+  async #integrate(command: string, commit: string): Promise<Integrated> {
+    const known = this.#tried.get(commit);
+    if (known) return known;
+    const integrated = await this.#desk.step<Integrated>({ try: hashNumber(commit), kind: "integrate" }, async (step) => {
+      const files = await this.#tree();
+      await files.checkout(commit);
+      const began = this.#parts.clock.monotonic();
+      const ran = await this.#desk.command(step, command, files.disposable(), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
+      const report = readTestOutput(ran.output);
+      const feedback = feedbackOf({ report, exitCode: ran.exitCode, output: ran.output, durationMs: this.#parts.clock.monotonic() - began, isComplete: !ran.outputTruncated });
+      return { output: { commit, feedback, exitCode: ran.exitCode, output: ran.output.slice(-8_000) }, log: ran.output };
+    });
+    this.#tried.set(commit, integrated);
+    return integrated;
+  }
+
+  /** The first port, in the order of what needs what, with which the command fails; undefined when it fails without any. */
+  async #bisect(results: readonly PortResult[]): Promise<PortResult | undefined> {
+    const passes = async (many: number): Promise<boolean> => {
+      const { commit } = await this.#parts.store.compose(this.#base, results.slice(0, many));
+      return (await this.#integrate(this.#run.plan.integration!, commit)).feedback.success;
+    };
+    if (!(await passes(0)) && !(await this.#isEmptyFailure())) return undefined;
+    let [good, bad] = [0, results.length];
+    while (bad - good > 1) {
+      const middle = (good + bad) >> 1;
+      if (await passes(middle)) good = middle;
+      else bad = middle;
+    }
+    return results[bad - 1];
+  }
+
+  /** At the base there may be no test yet; a command that fails for that alone says nothing against the base. */
+  async #isEmptyFailure(): Promise<boolean> {
+    const { commit } = await this.#parts.store.compose(this.#base, []);
+    const { metrics, failedTests } = this.#tried.get(commit)!.feedback;
+    return metrics.total === 0 && failedTests.length === 0;
+  }
+
+  async #wasRecalled({ port }: PortResult): Promise<boolean> {
+    return (await this.#parts.records.steps(this.#run.id, port)).some(({ kind }) => kind === "integrate");
+  }
+
+  async #keep(results: readonly PortResult[], merged: { commit: string; conflicts: RunReport["conflicts"] }, integrated: Integrated | undefined): Promise<RunReport> {
+    const { store } = this.#parts;
+    await store.publish();
+    const branch = await store.branch(merged.commit);
+    return { commit: merged.commit, branch, kept: results.map(({ port }) => port), missing: [], conflicts: merged.conflicts, ...(integrated && { integration: told(integrated, []) }) };
+  }
+
+  /** The tree of the merge, set up once. */
+  async #tree(): Promise<PortFiles> {
+    if (this.#files) return this.#files;
+    const files = await this.#parts.tree();
+    const { setup } = this.#run.plan;
+    if (setup !== undefined && !(await files.isSetUp())) {
+      await this.#desk.step({ try: 0, kind: "setup", again: true }, async (step) => {
+        await files.checkout(this.#base);
+        const ran = await this.#desk.command(step, setup, files.open(), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
+        if (ran.exitCode !== 0) throw new DureError("SETUP_FAILED", `The set-up of the merged tree ended with ${exitWords(ran)}: ${ran.output.slice(-500)}`, { hint: "Run it by hand in a fresh clone." });
+        await files.markSetUp(this.#base);
+        return { output: { exitCode: ran.exitCode }, log: ran.output };
+      });
+    }
+    this.#files = files;
+    return files;
+  }
+}
+
+const MERGE_PORT: Port = { id: ORCHESTRATOR, title: ORCHESTRATOR, goal: "", role: ORCHESTRATOR, owns: [], tests: [], dependsOn: [], acceptance: "true", timeoutMs: INTEGRATION_MS };
+
+function told({ feedback, exitCode, output }: Integrated, blamed: readonly string[]): NonNullable<RunReport["integration"]> {
+  return { passed: feedback.success, exitCode, output, ...(blamed.length > 0 && { blamed }) };
+}
+
+function exitWordsOf({ exitCode, feedback }: Integrated): string {
+  const failing = feedback.failedTests.slice(0, 3).map(({ name }) => name);
+  return failing.length > 0 ? failing.join("; ") : `exit code ${exitCode ?? "none"}`;
+}
+
+/** Steps are told apart by a number; a commit gives the same one for ever. */
+function hashNumber(commit: string): number {
+  return Number.parseInt(commit.slice(0, 7), 16) + 1;
+}
+
+/** The pattern that matches a path alone. */
+function escaped(path: string): string {
+  return path.replace(/[*?[\]{}\\]/g, "\\$&");
+}

@@ -1,0 +1,577 @@
+import type { Database } from "../../durable/database.ts";
+import type { Notifications } from "../../durable/notify.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError, messageOf } from "../../kernel/errors.ts";
+import type { NewEscalation } from "../../kernel/escalation.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { workerOf, type Port, type WorkerSpec } from "../plan.ts";
+import { scopeOf } from "../port-scope.ts";
+import { readTestOutput } from "../results/read-output.ts";
+import type { Confinement, ProcessIdentity, SandboxEnd } from "../sandbox/sandbox.ts";
+import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
+import { feedbackOf, type ImplResult, type TestFeedback } from "../workers/feedback.ts";
+import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
+import type { Briefing, BriefingRequest } from "./brief.ts";
+import { DirectChannel, type ChannelMember } from "./channel.ts";
+import { withReports } from "./hooks.ts";
+import type { PortOutcome } from "./leader.ts";
+import type { Because, Member, PlanPort, PlanRun, PlanStep } from "./run.ts";
+import { LOG_MOST, wordsOf } from "./let-work.ts";
+import { exitWords, limitsOf, StepDesk, type StepDeskParts, type StepEnd, type StepEvent, type StepKey } from "./step-desk.ts";
+import { decideTry, type TryBy } from "./tries.ts";
+import { escalationFor, tokensTrigger, type TriggerName } from "./triggers.ts";
+
+/** A change that git found. */
+export interface FileChange {
+  readonly path: string;
+  readonly kind: "new" | "modified" | "deleted";
+}
+
+/** What was taken of a worker's changes. */
+export interface TakenWork {
+  /** Undefined: nothing was changed. */
+  readonly commit: string | undefined;
+  readonly changes: readonly FileChange[];
+  /** What it changed and does not own; none of it was taken. */
+  readonly violations: readonly { readonly path: string; readonly because: string }[];
+}
+
+/** The files of one port, on disk and in the run's own repository. */
+export interface PortFiles {
+  readonly tree: string;
+  readonly scratch: string;
+  /** The run's start with the results of what the port needs; the same for the same results. */
+  compose(results: readonly { readonly port: string; readonly commit: string; readonly base: string }[]): Promise<{ readonly commit: string } | { readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[] }>;
+  /** Makes the tree exactly this commit; what is ignored (what the set-up made) stays. */
+  checkout(commit: string): Promise<void>;
+  /** What a process may touch in the tree under this scope; `git status` works there against this commit. */
+  confinement(commit: string, scope: Scope): Promise<Confinement>;
+  /** May be written everywhere, and nothing of it stays. */
+  disposable(): Confinement;
+  /** The tree may be written everywhere, and what is written stays: for the set-up alone. */
+  open(): Confinement;
+  /** Whether the set-up was done in this very tree. */
+  isSetUp(): Promise<boolean>;
+  /** The set-up is done; what it left beside ignored files is nobody's change. */
+  markSetUp(commit: string): Promise<void>;
+  /** Takes what the scope owns from the tree; the commit is referenced before this resolves. Done again under the same name it gives the same. */
+  take(work: { readonly parent: string; readonly scope: Scope; readonly message: string; readonly name: string; readonly at: number }): Promise<TakenWork>;
+  /** References the port's result, in the user's repository too. */
+  keep(commit: string): Promise<void>;
+  read(commit: string, path: string): Promise<string | undefined>;
+}
+
+export interface PairParts extends StepDeskParts {
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly files: (port: Port) => Promise<PortFiles>;
+  readonly worker: (spec: WorkerSpec) => Worker;
+  /** From the files of a commit. */
+  readonly brief: (request: BriefingRequest, commit: string) => Promise<Briefing>;
+  /** Variables of a worker of this port; complete. */
+  readonly environment: (port: Port, spec: WorkerSpec | undefined, files: PortFiles, step: PlanStep) => Readonly<Record<string, string>>;
+  /** What a worker may write beside the tree, because the plan says so. */
+  readonly surroundings: (spec: WorkerSpec) => readonly string[];
+  /** At most one orchestrator works at a time. */
+  readonly orchestratorTurn: <T>(work: () => Promise<T>, options: { signal: AbortSignal }) => Promise<T>;
+}
+
+/** How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least every 10 s. */
+const SIGN_EVERY_MS = 2_000;
+/** The violation that ends a worker. Source: docs/spec/plans §5. */
+const STOP_AT_VIOLATION = 2;
+/** Questions that a member may ask in one step. Source: our choice. */
+const QUERIES_MOST = 5;
+
+interface Made {
+  readonly result: Pick<WorkerResult, "status" | "summary" | "claimedFiles" | "error" | "feedback">;
+  readonly commit: string;
+  readonly changes: readonly FileChange[];
+  readonly violations: readonly { readonly path: string; readonly because: string }[];
+}
+
+export interface AcceptOutput {
+  readonly feedback: TestFeedback;
+  readonly framework: string;
+  readonly exitCode: number | null;
+  readonly because: string;
+  readonly output: string;
+}
+
+/**
+ * Works on one port: `start → set up → (implement → test → accept)*`. Each step is a row, its work a commit under a name that
+ * tells the step; so a port that is taken up again goes on behind the last step that ended, and no try is made twice.
+ */
+export async function buildPort(run: PlanRun, port: PlanPort, parts: PairParts, options: { signal: AbortSignal }): Promise<PortOutcome> {
+  const now = await parts.records.port(run.id, port.id); // with what earlier work on it has written
+  return new PairWork(run, now ?? port, parts, options.signal).build();
+}
+
+class PairWork {
+  readonly #run: PlanRun;
+  readonly #port: Port;
+  readonly #parts: PairParts;
+  readonly #channel: DirectChannel;
+  readonly #signal: AbortSignal;
+  readonly #desk: StepDesk;
+  readonly #late = new AbortController();
+  readonly #outer: AbortSignal;
+  #state: PlanPort;
+  #files!: PortFiles;
+  /** When the time that is not yet written began. */
+  #countedAt: number;
+
+  constructor(run: PlanRun, port: PlanPort, parts: PairParts, signal: AbortSignal) {
+    this.#run = run;
+    this.#state = port;
+    this.#port = run.plan.ports[port.position]!;
+    this.#parts = parts;
+    this.#outer = signal;
+    this.#signal = AbortSignal.any([signal, this.#late.signal]);
+    this.#countedAt = parts.clock.monotonic();
+    this.#desk = new StepDesk(run, port.id, parts, this.#signal);
+    this.#channel = new DirectChannel({ database: parts.database, records: parts.records, notifications: parts.notifications, lease: parts.lease, run: run.id, port: port.id });
+  }
+
+  async build(): Promise<PortOutcome> {
+    const { clock } = this.#parts;
+    const left = this.#state.timeMs - this.#state.spentMs;
+    const patience = new AbortController();
+    const late = clock.sleep(Math.max(0, left), { signal: patience.signal }).then(() => this.#late.abort(new DureError("PORT_TIMEOUT", `The port ${this.#port.id} has used up its ${Math.round(this.#state.timeMs / 1_000)} s.`)), () => {});
+    try {
+      if (left <= 0) this.#late.abort(new DureError("PORT_TIMEOUT", "no time is left"));
+      return await this.#work();
+    } catch (error) {
+      if (this.#outer.aborted) throw error;
+      if (this.#late.signal.aborted) return this.#failed("time-over", { code: "PORT_TIMEOUT", message: `It took longer than ${Math.round(this.#state.timeMs / 1_000)} s.`, hint: "Give it more time, or make it smaller." });
+      if (error instanceof PortFailure) return this.#failed(error.trigger, error.because, error.context);
+      throw error;
+    } finally {
+      patience.abort();
+      await late;
+      await this.#countTime().catch(() => {}); // a leader who has lost the run writes nothing
+    }
+  }
+
+  async #work(): Promise<PortOutcome> {
+    const { records } = this.#parts;
+    this.#files = await this.#parts.files(this.#port);
+    const start = await this.#start();
+    await this.#setUp(start);
+    const done = (await records.steps(this.#run.id, this.#port.id)).filter(({ status }) => status === "done");
+    let commit = start;
+    let feedback: TestFeedback | undefined;
+    for (let made = 0; ; made++) {
+      this.#signal.throwIfAborted();
+      const next = decideTry(made, this.#state);
+      if (!next.go) return await this.#exhausted(made, feedback);
+      const by = done.find((step) => step.try === next.number && step.kind === "implement")?.member === "orchestrator" ? "orchestrator" : next.by;
+      const round = { number: next.number, most: next.most, by };
+      const tried = by === "orchestrator" ? await this.#parts.orchestratorTurn(() => this.#try(round, commit, feedback), { signal: this.#signal }) : await this.#try(round, commit, feedback);
+      commit = tried.commit;
+      feedback = tried.feedback;
+      if (!feedback.success) continue;
+      await this.#files.keep(commit);
+      return { status: "succeeded", commit };
+    }
+  }
+
+  /** What the port starts from; decided once, so that a port that is tried again does not change its ground. */
+  async #start(): Promise<string> {
+    if (this.#state.startCommit !== null) return this.#state.startCommit;
+    const { records, lease } = this.#parts;
+    const all = await records.ports(this.#run.id);
+    const byId = new Map(all.map((port) => [port.id, port]));
+    const needed = new Set<string>();
+    const queue = [...this.#port.dependsOn];
+    const definitions = new Map(this.#run.plan.ports.map((port) => [port.id, port]));
+    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+      if (needed.has(id)) continue;
+      needed.add(id);
+      queue.push(...definitions.get(id)!.dependsOn);
+    }
+    const results = this.#run.plan.ports.flatMap(({ id }) => {
+      const port = byId.get(id)!;
+      return needed.has(id) && port.resultCommit !== null && port.startCommit !== null ? [{ port: id, commit: port.resultCommit, base: port.startCommit }] : [];
+    });
+    const composed = await this.#files.compose(results);
+    if ("conflicts" in composed) {
+      const [first] = composed.conflicts;
+      throw new PortFailure("same-file", { code: "CONFLICT", message: `${first!.ports.join(" and ")} both changed ${first!.path}.`, hint: "Give the file to one of them." }, { conflicts: composed.conflicts.slice(0, 20) });
+    }
+    await records.write(lease, (tx) => records.changePorts(tx, this.#run.id, [{ position: this.#state.position, startCommit: composed.commit }]));
+    this.#state = { ...this.#state, startCommit: composed.commit };
+    return composed.commit;
+  }
+
+  async #setUp(start: string): Promise<void> {
+    const { setup } = this.#run.plan;
+    // The tree tells whether it is set up: it may be another one than that of an earlier try.
+    if (setup === undefined || (await this.#files.isSetUp())) return;
+    await this.#step<{ exitCode: number | null }>({ try: 0, kind: "setup", again: true }, async (step) => {
+      await this.#files.checkout(start);
+      const ran = await this.#command(setup, this.#files.open(), step);
+      if (ran.exitCode !== 0) throw new PortFailure("build-failed", { code: "SETUP_FAILED", message: `The set-up ended with ${exitWords(ran)}.`, hint: "Run it by hand in a fresh clone." }, { output: ran.output.slice(-4_000) });
+      await this.#files.markSetUp(start);
+      return { output: { exitCode: ran.exitCode }, log: ran.output };
+    });
+  }
+
+  async #try(round: Round, from: string, before: TestFeedback | undefined): Promise<{ commit: string; feedback: TestFeedback }> {
+    const by: Member = round.by === "orchestrator" ? "orchestrator" : "implementer";
+    const made = await this.#member(round, "implement", by, from, before, undefined);
+    const result: ImplResult = { status: made.result.status, changedFiles: made.changes.map(({ path }) => path), summary: made.result.summary };
+    if (round.by === "pair") await this.#say(round, "implementer", "tester", "result", result);
+    if (made.result.status === "failed") {
+      const feedback = withReports(failedTry(made.result), await this.#channel.reports(round.number));
+      if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
+      return { commit: made.commit, feedback };
+    }
+    const tested = this.#port.tests.length > 0 && round.by === "pair" ? await this.#member(round, "test", "tester", made.commit, before, result) : made;
+    const accepted = await this.#accept(round, tested.commit);
+    const recalled = await this.#recalled(round.number);
+    if (accepted.feedback.success && recalled) return { commit: tested.commit, feedback: recalled };
+    const suggestions = tested === made ? [] : (tested.result.feedback?.suggestions ?? []);
+    const reported = withReports(accepted.feedback, await this.#channel.reports(round.number));
+    const feedback: TestFeedback = { ...reported, suggestions: [...reported.suggestions, ...suggestions].slice(0, 30) };
+    if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
+    return { commit: tested.commit, feedback };
+  }
+
+  /** One worker's part of a try: brief it, let it work, take what it owns. */
+  async #member(round: Round, kind: "implement" | "test", member: Member, from: string, before: TestFeedback | undefined, result: ImplResult | undefined): Promise<Made> {
+    const { clock } = this.#parts;
+    const spec = workerOf(this.#run.plan.workers, member === "orchestrator" ? "orchestrator" : this.#port.role);
+    if (!spec) throw new PortFailure("worker-lost", { code: "WORKER_UNKNOWN", message: `Nobody works for the role ${this.#port.role}.` });
+    const scopeInput = this.#scope(member);
+    const scope = makeScope(scopeInput);
+    // A model listens while it works; the others read what the operator said in their prompt.
+    const unheard = member === "orchestrator" || spec.kind === "model" ? [] : await this.#channel.unheard(member);
+    const hints = [...(this.#state.hint === null ? [] : [this.#state.hint]), ...unheard.map(({ payload }) => String((payload as { text?: unknown }).text ?? ""))];
+    const briefing = await this.#parts.brief(
+      {
+        run: this.#run,
+        port: this.#port,
+        member,
+        scope: scopeInput,
+        tryNumber: round.number,
+        triesMost: round.most,
+        ...(before && { feedback: before }),
+        ...(result && { toTest: result }),
+        ...(hints.length > 0 && { hint: hints.join("\n\n") }),
+      },
+      from,
+    );
+    const made = await this.#step<Made>({ try: round.number, kind, member, worker: spec.kind, manifest: briefing.manifest }, async (step) => {
+      await this.#files.checkout(from);
+      const tree = await this.#files.confinement(from, scope);
+      const confinement = { ...tree, writable: [...tree.writable, ...this.#parts.surroundings(spec)] };
+      const worked = await this.#let(spec, member, round, step, briefing.prompt, scope, confinement);
+      const taken = await this.#files.take({ parent: from, scope, message: `${this.#port.title} (${member}, try ${round.number})\n\n${worked.result.summary}`.trim(), name: `${this.#port.id}/${round.number}.${kind}`, at: step.startedAt });
+      const { tokens: _tokens, ...kept } = worked.result;
+      const output: Made = { result: kept, commit: taken.commit ?? from, changes: taken.changes, violations: taken.violations };
+      for (const { id } of unheard) await this.#channel.processed(id);
+      return { output, tokens: worked.result.tokens, log: worked.log };
+    });
+    if (made.violations.length > 0) {
+      const paths = made.violations.map(({ path }) => path);
+      throw new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} changed ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}, which it does not own. Nothing of that was taken.`, hint: "Give it the path, or tell it to leave it alone." }, { path: paths[0], paths: paths.slice(0, 50) });
+    }
+    if (made.result.error?.code === "WORKER_STOPPED_VIOLATIONS") throw new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} was stopped: ${made.result.error.message}`, hint: "Give it the path, or tell it to leave it alone." });
+    if (made.result.error?.code === "WORKER_TOKENS") throw new PortFailure("tokens-95", { code: "TOKENS_EXHAUSTED", message: `The ${member} has used up the tokens of the port.`, hint: "Give it more, or make it smaller." });
+    if (made.result.error?.code === "WORKER_NOT_STARTED") throw new PortFailure("worker-lost", { code: "WORKER_NOT_STARTED", message: made.result.error.message, hint: made.result.error.hint ?? "Check the worker's command." });
+    this.#parts.logger.debug({ run: this.#run.id, port: this.#port.id, at: clock.now() }, `${member} of ${this.#port.id} ended try ${round.number} of ${round.most}: ${made.result.status}`);
+    return made;
+  }
+
+  #scope(member: Member): ScopeInput {
+    const { plan } = this.#run;
+    const base = member === "orchestrator" ? { ...scopeOf(plan, this.#port, "implementer"), exceptions: [], writes: [...this.#port.owns, ...this.#port.tests] } : scopeOf(plan, this.#port, member);
+    const own = this.#state.grants.filter(({ wants }) => wants === "own").map(({ path }) => path);
+    const read = this.#state.grants.map(({ path }) => path);
+    return { ...base, writes: [...base.writes, ...(member === "tester" ? [] : own)], reads: [...base.reads, ...read] };
+  }
+
+  /** Lets a worker work, listens to it, and stores its signs. */
+  async #let(spec: WorkerSpec, member: Member, round: Round, step: PlanStep, prompt: string, scope: Scope, confinement: Confinement): Promise<{ result: WorkerResult; log: string }> {
+    const { records, lease, clock, sandbox, worker } = this.#parts;
+    const listening = new AbortController();
+    const signal = AbortSignal.any([this.#signal, listening.signal]);
+    const answering = member === "orchestrator" ? undefined : this.#answer(member, round, spec, step, readOnlyOf(confinement), signal);
+    const tokensLeft = this.#tokensLeft();
+    const assignment: Assignment = {
+      id: `${this.#run.id}/${this.#port.id}/${round.number}/${step.kind}`,
+      run: this.#run.id,
+      plan: this.#run.plan.name,
+      port: this.#port.id,
+      member,
+      attempt: 1,
+      round: round.number,
+      prompt,
+      scope,
+      tree: this.#files.tree,
+      scratch: this.#files.scratch,
+      sandbox,
+      confinement,
+      env: this.#parts.environment(this.#port, spec, this.#files, step),
+      limits: { timeMs: Math.max(1_000, this.#timeLeft()), ...limitsOf(spec), ...(tokensLeft !== undefined && { tokens: tokensLeft }) },
+      onStart: (identity: ProcessIdentity) => records.stepProcess(lease, step.id, identity),
+      channel: {
+        query: async (text, { signal: asking }) => this.#ask(member, round, text, AbortSignal.any([asking, signal])),
+        inbox: () => this.#operatorWords(member, signal),
+      },
+      requestAccess: (request, { signal: asking }) => this.#requestAccess(member, request, AbortSignal.any([asking, signal])),
+      stopAtViolation: STOP_AT_VIOLATION,
+    };
+    let log = "";
+    let stored = clock.monotonic();
+    let result: WorkerResult | undefined;
+    try {
+      for await (const event of worker(spec).run(assignment, { signal: this.#signal })) {
+        log = (log + wordsOf(event)).slice(-LOG_MOST);
+        if (event.type === "result") result = event.result;
+        if (event.type === "violation") await this.#violated(event, member, round);
+        if (event.type === "progress" && (clock.monotonic() - stored >= SIGN_EVERY_MS || event.progress === 1)) {
+          stored = clock.monotonic();
+          await records.stepSign(lease, step.id, { progress: event.progress, task: event.currentTask, log });
+          await this.#countTime();
+          await this.#desk.tell([{ type: "worker.progress", data: { port: this.#port.id, member, try: round.number, progress: event.progress, task: event.currentTask, tokens: event.tokensUsed } }]);
+        }
+      }
+    } finally {
+      listening.abort();
+      await answering;
+    }
+    if (!result) throw new DureError("WORKER_FAILED", `The ${spec.kind} worker of ${this.#port.id} ended without a result.`);
+    return { result, log };
+  }
+
+  async #accept(round: Round, commit: string): Promise<AcceptOutput> {
+    return this.#step<AcceptOutput>({ try: round.number, kind: "accept" }, async (step) => {
+      await this.#files.checkout(commit);
+      const began = this.#parts.clock.monotonic();
+      const ran = await this.#command(this.#port.acceptance, this.#files.disposable(), step);
+      const report = readTestOutput(ran.output);
+      const feedback = feedbackOf({ report, exitCode: ran.exitCode, output: ran.output, durationMs: this.#parts.clock.monotonic() - began, isComplete: !ran.outputTruncated });
+      const checked = feedback.success && this.#port.check !== undefined ? await this.#check(this.#port.check, step) : undefined;
+      const output: AcceptOutput = { feedback: checked ?? feedback, framework: report.framework, exitCode: ran.exitCode, because: ran.because, output: ran.output.slice(-8_000) };
+      return { output, log: ran.output };
+    });
+  }
+
+  /** What the merged tree failed with, when bisection blamed this try: it had passed alone. */
+  async #recalled(number: number): Promise<TestFeedback | undefined> {
+    const steps = await this.#parts.records.steps(this.#run.id, this.#port.id);
+    return steps.find((step) => step.try === number && step.kind === "integrate")?.output as TestFeedback | undefined;
+  }
+
+  /** The compile command of the port; undefined when it passes. */
+  async #check(check: string, step: PlanStep): Promise<TestFeedback | undefined> {
+    const ran = await this.#command(check, this.#files.disposable(), step);
+    if (ran.exitCode === 0) return undefined;
+    return { success: false, failedTests: [], suggestions: [`The check \`${check}\` ended with ${exitWords(ran)}:\n${ran.output.slice(-4_000)}`], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } };
+  }
+
+  #command(command: string, confinement: Confinement, step: PlanStep): Promise<SandboxEnd & { readonly output: string }> {
+    return this.#desk.command(step, command, confinement, { env: this.#parts.environment(this.#port, undefined, this.#files, step), timeMs: this.#timeLeft() });
+  }
+
+  /** A step of this port; with its end goes what it has used. */
+  async #step<Output>(key: StepKey, work: (step: PlanStep) => Promise<StepEnd<Output>>): Promise<Output> {
+    const { records } = this.#parts;
+    return this.#desk.step(key, work, async (tx, { output, tokens }) => {
+      const spent = this.#spentSince();
+      await records.changePorts(tx, this.#run.id, [{ position: this.#state.position, addSpentMs: spent, ...(tokens && { addTokensIn: tokens.input, addTokensOut: tokens.output }) }]);
+      const ofRun = tokens ? await records.addTokens(tx, this.#run.id, tokens) : undefined;
+      for (const violation of violationsIn(output)) await records.violation(tx, this.#run.id, { port: this.#port.id, try: key.try, member: key.member!, path: violation.path, wanted: "write", because: violation.because, found: "commit" });
+      const escalations = this.#tokenEscalations(tokens, ofRun);
+      this.#state = { ...this.#state, spentMs: this.#state.spentMs + spent, tokensIn: this.#state.tokensIn + (tokens?.input ?? 0), tokensOut: this.#state.tokensOut + (tokens?.output ?? 0) };
+      return { escalations, events: stepEvents(key, output, tokens, this.#port.id) };
+    });
+  }
+
+  // --- the channel
+
+  async #say(round: Round, from: ChannelMember, to: ChannelMember, type: "result" | "feedback", payload: unknown): Promise<void> {
+    const id = await this.#channel.send({ key: `${round.number}:${type}:${from}`, from, to, type, payload });
+    // Its receiver reads it in its next prompt, which is made from the steps.
+    await this.#channel.take(to, type);
+    await this.#channel.processed(id);
+  }
+
+  #asked = 0;
+
+  async #ask(member: Member, round: Round, text: string, signal: AbortSignal): Promise<string> {
+    if (member === "orchestrator") return "Nobody works beside the orchestrator.";
+    const number = ++this.#asked;
+    if (number > QUERIES_MOST) return `No more than ${QUERIES_MOST} questions are answered in one step.`;
+    const to = member === "implementer" ? "tester" : "implementer";
+    const { answer } = await this.#channel.query({ key: `${round.number}:query:${member}:${number}`, from: member, to, text }, { signal });
+    return typeof answer === "object" && answer !== null && "text" in answer ? String(answer.text) : "";
+  }
+
+  /** Answers what the working member asks, in the place of the other one; takes no slot. Ends with `signal`. */
+  async #answer(asking: ChannelMember, round: Round, spec: WorkerSpec, step: PlanStep, confinement: Confinement, signal: AbortSignal): Promise<void> {
+    const other: ChannelMember = asking === "implementer" ? "tester" : "implementer";
+    try {
+      for await (const question of this.#channel.inbox(other, "query", { signal })) {
+        const text = await this.#oneAnswer(other, round, spec, step, confinement, String((question.payload as { text?: unknown }).text ?? ""), signal);
+        await this.#channel.send({ key: `ack:${question.id}`, from: other, to: asking, type: "ack", payload: { text }, replyTo: question.id });
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#parts.logger.warn({ run: this.#run.id, port: this.#port.id, error: messageOf(error) }, `the ${other} of ${this.#port.id} could not answer`);
+    }
+  }
+
+  async #oneAnswer(other: ChannelMember, round: Round, spec: WorkerSpec, step: PlanStep, confinement: Confinement, question: string, signal: AbortSignal): Promise<string> {
+    const { sandbox, worker } = this.#parts;
+    const input = this.#scope(other);
+    const readOnly = makeScope({ ...input, writes: [], reads: [...input.reads, ...input.writes] });
+    const assignment: Assignment = {
+      id: `${this.#run.id}/${this.#port.id}/${round.number}/answer/${this.#asked}`,
+      run: this.#run.id,
+      plan: this.#run.plan.name,
+      port: this.#port.id,
+      member: other,
+      attempt: 1,
+      round: round.number,
+      prompt: `You are the ${other} of the port "${this.#port.title}". Your partner asks:\n\n${question}\n\nAnswer in a few sentences. Change no file. The task of the port is:\n${this.#port.goal}`,
+      scope: readOnly,
+      tree: this.#files.tree,
+      scratch: this.#files.scratch,
+      sandbox,
+      confinement,
+      env: this.#parts.environment(this.#port, spec, this.#files, step),
+      limits: { timeMs: Math.min(120_000, Math.max(1_000, this.#timeLeft())), ...limitsOf(spec) },
+      onStart: async () => {},
+      channel: { query: async () => "Answer by yourself.", inbox: async function* () {} },
+      requestAccess: async () => ({ granted: false, note: "An answer needs no other files." }),
+      stopAtViolation: STOP_AT_VIOLATION,
+    };
+    for await (const event of worker(spec).run(assignment, { signal })) if (event.type === "result") return event.result.summary || "(no answer)";
+    return "(no answer)";
+  }
+
+  async *#operatorWords(member: Member, signal: AbortSignal): AsyncGenerator<{ from: string; text: string }> {
+    if (member === "orchestrator") return;
+    for await (const message of this.#channel.inbox(member, "feedback", { signal })) {
+      if (message.from === "operator") yield { from: "operator", text: String((message.payload as { text?: unknown }).text ?? "") };
+    }
+  }
+
+  /** The question goes to the operator; what is allowed counts from the next try on, for a running process keeps the mounts that it has. */
+  async #requestAccess(member: Member, request: { path: string; wants: "read" | "own"; why: string }, _signal: AbortSignal): Promise<{ granted: boolean; note: string }> {
+    const { records, lease, inbox } = this.#parts;
+    const known = this.#state.grants.some(({ path, wants }) => path === request.path && (wants === "own" || wants === request.wants));
+    if (known) return { granted: true, note: "It is yours already." };
+    await records.write(lease, (tx) =>
+      inbox.raise(tx, [this.#escalation("access-asked", `${this.#port.id}: ${member} → ${request.wants} ${request.path}`, { path: request.path, wants: request.wants, why: request.why.slice(0, 2_000) })]),
+    );
+    inbox.announce();
+    return { granted: false, note: "The operator was asked. Go on without it; what is allowed counts from the next try on." };
+  }
+
+  async #violated(event: Extract<WorkerEvent, { type: "violation" }>, member: Member, round: Round): Promise<void> {
+    const { records, lease } = this.#parts;
+    await records.write(lease, (tx) => records.violation(tx, this.#run.id, { port: this.#port.id, try: round.number, member, path: event.path.slice(0, 1_000), wanted: event.wanted, because: event.because, detail: event.detail, found: "request" }));
+  }
+
+  // --- ends
+
+  async #exhausted(made: number, feedback: TestFeedback | undefined): Promise<PortOutcome> {
+    const failing = feedback?.failedTests.slice(0, 5).map(({ name }) => name) ?? [];
+    const words = failing.length > 0 ? `These still fail: ${failing.join("; ")}.` : (feedback?.suggestions[0]?.slice(0, 500) ?? "");
+    return this.#failed("tries-exhausted", { code: "TRIES_EXHAUSTED", message: `${made} of ${made} tries did not pass the acceptance. ${words}`.trim(), hint: "Say what to do differently, and let it try again." }, { tries: made, failing, ...(feedback && { metrics: feedback.metrics }) });
+  }
+
+  #failed(trigger: TriggerName, because: Because, context: Readonly<Record<string, unknown>> = {}): PortOutcome {
+    return { status: "failed", because, escalation: { ...this.#escalation(trigger, `${this.#run.plan.name} › ${this.#port.title}: ${because.message}`.slice(0, 300), context), description: because.message } };
+  }
+
+  #escalation(trigger: TriggerName, title: string, context: Readonly<Record<string, unknown>>): NewEscalation {
+    return escalationFor(trigger, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: this.#port.id, title, context });
+  }
+
+  // --- time and tokens
+
+  #timeLeft(): number {
+    return this.#state.timeMs - this.#state.spentMs - (this.#parts.clock.monotonic() - this.#countedAt);
+  }
+
+  #tokensLeft(): number | undefined {
+    const { tokensMost, tokensIn, tokensOut } = this.#state;
+    return tokensMost === null ? undefined : Math.max(1, tokensMost - tokensIn - tokensOut);
+  }
+
+  #spentSince(): number {
+    const now = this.#parts.clock.monotonic();
+    const spent = Math.max(0, Math.round(now - this.#countedAt));
+    this.#countedAt = now;
+    return spent;
+  }
+
+  async #countTime(): Promise<void> {
+    const { records, lease } = this.#parts;
+    const spent = this.#spentSince();
+    this.#state = { ...this.#state, spentMs: this.#state.spentMs + spent };
+    await records.write(lease, (tx) => records.changePorts(tx, this.#run.id, [{ position: this.#state.position, addSpentMs: spent }]));
+  }
+
+  #tokenEscalations(tokens: StepEnd<unknown>["tokens"], ofRun: { used: number; most: number | null } | undefined): NewEscalation[] {
+    if (!tokens) return [];
+    const used = this.#state.tokensIn + this.#state.tokensOut + tokens.input + tokens.output;
+    const port = tokensTrigger(used, this.#state.tokensMost);
+    const run = ofRun && tokensTrigger(ofRun.used, ofRun.most);
+    return [
+      ...(port ? [this.#escalation(port, `${this.#port.title}: ${used} of ${this.#state.tokensMost} tokens`, { used, most: this.#state.tokensMost })] : []),
+      ...(run ? [escalationFor(run, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, title: `${this.#run.plan.name}: ${ofRun!.used} of ${ofRun!.most} tokens`, context: { used: ofRun!.used, most: ofRun!.most } })] : []),
+    ];
+  }
+}
+
+interface Round {
+  /** 1-based over all tries. */
+  readonly number: number;
+  readonly most: number;
+  readonly by: TryBy;
+}
+
+/** The port cannot go on without somebody's decision. */
+class PortFailure extends Error {
+  readonly trigger: TriggerName;
+  readonly because: Because;
+  readonly context: Readonly<Record<string, unknown>>;
+
+  constructor(trigger: TriggerName, because: Because, context: Readonly<Record<string, unknown>> = {}) {
+    super(because.message);
+    this.trigger = trigger;
+    this.because = because;
+    this.context = context;
+  }
+}
+
+/** A worker that failed has made its try; the next one is told why. */
+function failedTry(result: Made["result"]): TestFeedback {
+  return { success: false, failedTests: [], suggestions: [`The last try failed: ${result.error?.message ?? result.summary}`], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } };
+}
+
+/** As somebody who answers a question sees the tree: the worker's own mounts, and nothing to write but scratch. */
+function readOnlyOf({ writable, readOnly, ...same }: Confinement): Confinement {
+  return { ...same, writable: [], readOnly: [...readOnly, ...writable] };
+}
+
+function violationsIn(output: unknown): readonly { path: string; because: string }[] {
+  return typeof output === "object" && output !== null && "violations" in output ? (output as Made).violations.slice(0, 100) : [];
+}
+
+function stepEvents(key: StepKey, output: unknown, tokens: StepEnd<unknown>["tokens"], port: string): StepEvent[] {
+  if (key.kind === "accept") {
+    const { feedback } = output as AcceptOutput;
+    return [{ type: "worker.feedback", data: { port, try: key.try, success: feedback.success, ...feedback.metrics } }];
+  }
+  if (!key.member) return [];
+  const { result, changes } = output as Made;
+  return [{ type: "worker.complete", data: { port, member: key.member, try: key.try, status: result.status, changed: changes.length, tokens: (tokens?.input ?? 0) + (tokens?.output ?? 0) } }];
+}

@@ -1,0 +1,208 @@
+import { basename, extname, join, resolve, sep } from "node:path";
+import type { Problem } from "../../engine/load-service-document.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError } from "../../kernel/errors.ts";
+import { buildGraph, criticalPath, levels } from "../graph.ts";
+import { readPlan, type PlanReading } from "../plan-file.ts";
+import { planFilesIn, readPlanFile } from "../plan-folder.ts";
+import { concurrencyOf, type Plan } from "../plan.ts";
+import { decideWrite, makeScope, type Scope } from "../scope.ts";
+import type { Git } from "../workspace/git.ts";
+import type { MergeOutcome } from "../workspace/merge-into-branch.ts";
+import { Repository, type RepositoryWarning } from "../workspace/repository.ts";
+import { RunStore, type TreeDiff } from "../workspace/store.ts";
+import { decideMode, modeFacts } from "./mode.ts";
+import { narrowed, type Plans, type StartRun } from "./plans.ts";
+import type { PlanRun, RunMode } from "./run.ts";
+import { AUTHOR } from "./work.ts";
+
+export interface PlanDeskOptions {
+  readonly plans: Plans;
+  readonly git: Git;
+  /** Where files of plans are. */
+  readonly folder: string;
+  /** What plans work on when nobody names another one. */
+  readonly repository: string;
+  readonly clock: Clock;
+  /** Imports a plan that is code. */
+  readonly importModule: (file: string) => Promise<Record<string, unknown>>;
+  /** Lets a model propose the text of a plan. Absent: no model is there. */
+  readonly draft?: ((goal: string, files: readonly string[], options: { signal: AbortSignal }) => Promise<string>) | undefined;
+}
+
+/** A file of the folder of plans. */
+export interface PlanFile {
+  /** The key `plan` of it; of a file that cannot be read, its name without the ending. */
+  readonly name: string;
+  readonly file: string;
+  readonly ports: number;
+  readonly problems: readonly Problem[];
+}
+
+/** What a person wants to know of a plan before it runs. */
+export interface PlanView {
+  readonly plan: Plan;
+  readonly file: string;
+  /** Ports by the number of steps that must have been taken before them. */
+  readonly levels: readonly (readonly string[])[];
+  readonly criticalPath: readonly string[];
+  /** Ports that may work at the same time. */
+  readonly maxParallel: number;
+  readonly mode: RunMode;
+  readonly baseCommit: string;
+  /** Files of the base that nobody owns, at most 200; `unownedCount` counts all. */
+  readonly unowned: readonly string[];
+  readonly unownedCount: number;
+  readonly warnings: readonly RepositoryWarning[];
+}
+
+const UNOWNED_SHOWN = 200;
+/** Bytes of one patch that is shown. */
+const PATCH_BYTES = 400_000;
+
+/** Plans as files, and what is done with them: look, check, begin a run, take its result over. */
+export class PlanDesk {
+  readonly runs: Plans;
+  readonly #options: PlanDeskOptions;
+
+  constructor(options: PlanDeskOptions) {
+    this.#options = options;
+    this.runs = options.plans;
+  }
+
+  /** Every plan of the folder, those that cannot be read too; by name. */
+  async list(): Promise<readonly PlanFile[]> {
+    const files = await planFilesIn(this.#options.folder);
+    return Promise.all(
+      files.map(async (name): Promise<PlanFile> => {
+        const { plan, problems } = await this.#read(name);
+        return { name: plan?.name ?? basename(name, extname(name)), file: name, ports: plan?.ports.length ?? 0, problems };
+      }),
+    );
+  }
+
+  /** Reads a plan by its name or file and checks it. Throws `PLAN_UNKNOWN`. */
+  async read(name: string): Promise<PlanReading & { readonly file: string }> {
+    const files = await this.list();
+    const found = files.find(({ file }) => file === name) ?? files.find((one) => one.name === name);
+    if (!found) throw new DureError("PLAN_UNKNOWN", `There is no plan ${name} in ${this.#options.folder}.`, { class: "not-found", hint: files.length > 0 ? `There are ${files.map((file) => file.name).join(", ")}.` : "Make one with: dure new plan NAME" });
+    return { ...(await this.#read(found.file)), file: found.file };
+  }
+
+  /** Checks a text that is no file yet. Pure but for nothing. */
+  check(file: string, text: string): PlanReading {
+    return readPlan(file, text);
+  }
+
+  /** A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with the repository. */
+  async show(name: string, { repository, signal }: { repository?: string | undefined; signal: AbortSignal }): Promise<PlanView> {
+    const { plan, file } = await this.#valid(name);
+    return this.#view(plan, file, repository, signal);
+  }
+
+  /** Begins a run of a plan by its name; `dryRun` shows what would be done. */
+  async start(request: Omit<StartRun, "plan" | "file" | "repository"> & { readonly name: string; readonly repository?: string | undefined }, { signal }: { signal: AbortSignal }): Promise<PlanRun> {
+    const { plan, file } = await this.#valid(request.name);
+    const { name: _name, ...rest } = request;
+    return this.runs.run({ ...rest, plan, file: join(this.#options.folder, file), repository: this.#repositoryOf(request.repository, plan) }, { signal });
+  }
+
+  async dryRun(request: { readonly name: string; readonly repository?: string | undefined; readonly only?: readonly string[] | undefined; readonly from?: readonly string[] | undefined }, { signal }: { signal: AbortSignal }): Promise<PlanView> {
+    const { plan, file } = await this.#valid(request.name);
+    return this.#view(narrowed({ plan, only: request.only, from: request.from }), file, request.repository, signal);
+  }
+
+  /** What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `RUN_NO_RESULT`. */
+  async diff(id: string, port: string | undefined, { tenant, signal }: { tenant: string; signal: AbortSignal }): Promise<TreeDiff> {
+    const run = await this.runs.get(id, { tenant });
+    const found = port === undefined ? undefined : await this.runs.port(id, port, { tenant });
+    const newest = found && (found.resultCommit ?? (found.steps.toReversed().find(({ kind, status }) => (kind === "implement" || kind === "test") && status === "done")?.output as { commit?: string } | undefined)?.commit);
+    const [from, to] = found ? [found.startCommit, newest] : [run.baseCommit, run.report?.commit];
+    if (from === null || from === undefined || to === undefined || to === null) throw new DureError("RUN_NO_RESULT", `${port === undefined ? `The run ${id}` : `The port ${port}`} has changed nothing yet.`, { class: "not-found", hint: "Look again when a try has ended." });
+    const { store } = await this.#store(run, signal);
+    return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
+  }
+
+  /** Takes the result of a run over into a branch of the person's, because a person asks for it. Throws as `mergeIntoBranch`, and `RUN_NO_RESULT`. */
+  async merge(id: string, { into, tenant, signal }: { into?: string | undefined; tenant: string; signal: AbortSignal }): Promise<MergeOutcome & { readonly target: string }> {
+    const run = await this.runs.get(id, { tenant });
+    if (run.report?.commit === undefined) throw new DureError("RUN_NO_RESULT", `The run ${id} has no result to merge; it is ${run.status}.`, { class: "conflict", hint: "Wait for its end, or retry what failed." });
+    const { repository } = await this.#store(run, signal);
+    const target = into ?? (await this.#branchOf(repository, run.plan.base));
+    const outcome = await repository.mergeInto({
+      target,
+      result: run.report.commit,
+      message: `Merge ${run.report.branch ?? run.id}\n\nPorts: ${run.report.kept.join(", ")}\nRun: ${run.id}\n`,
+      identity: { ...AUTHOR, at: this.#options.clock.now() },
+      scratch: join(run.folder, "scratch"),
+      signal,
+    });
+    return { ...outcome, target };
+  }
+
+  /** A model's proposal for a plan, as text; a person edits and approves it. Throws `MODEL_MISSING`. */
+  async draft(goal: string, { repository: folder, signal }: { repository?: string | undefined; signal: AbortSignal }): Promise<{ readonly text: string; readonly problems: readonly Problem[] }> {
+    if (!this.#options.draft) throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", { class: "conflict", hint: "Set the key of a provider, such as OPENAI_API_KEY, or write the plan by hand: dure new plan NAME" });
+    const repository = await Repository.open(this.#repositoryOf(folder), { git: this.#options.git, signal });
+    const files = await repository.listFiles(await repository.resolve("HEAD", { signal }), { signal });
+    const text = await this.#options.draft(goal, files.map(({ path }) => path), { signal });
+    return { text, problems: readPlan("draft.yaml", text).problems };
+  }
+
+  /** What a person names goes before what the plan names, and that before the folder of the team. */
+  #repositoryOf(given: string | undefined, plan?: Plan): string {
+    const { repository, folder } = this.#options;
+    if (given !== undefined) return resolve(repository, given);
+    return plan?.repository === undefined ? repository : resolve(folder, plan.repository);
+  }
+
+  async #branchOf(repository: Repository, base: string): Promise<string> {
+    const name = base === "HEAD" ? repository.facts.branch : base;
+    if (name !== undefined) return name;
+    throw new DureError("BRANCH_UNKNOWN", `${repository.root} stands at no branch.`, { class: "input", hint: "Say into which branch: --into main" });
+  }
+
+  async #store(run: PlanRun, signal: AbortSignal): Promise<{ repository: Repository; store: RunStore }> {
+    if (run.host !== this.runs.host) throw new DureError("RUN_ELSEWHERE", `The files of the run ${run.id} are on another machine.`, { class: "conflict", hint: `Ask a server on ${run.host}.` });
+    const repository = await Repository.open(run.repository, { git: this.#options.git, signal });
+    const store = await RunStore.open({ repository, folder: join(run.folder, "store.git"), run: run.id, base: run.baseCommit, author: AUTHOR, signal });
+    return { repository, store };
+  }
+
+  async #valid(name: string): Promise<{ plan: Plan; file: string }> {
+    const { plan, problems, file } = await this.read(name);
+    if (plan) return { plan, file };
+    throw new DureError("PLAN_INVALID", `The plan ${file} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.slice(0, 3).map(({ line, key, message }) => `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim()).join("; ")}.`, { class: "input", hint: `See all of them with: dure plan check ${name}`, details: { problems: problems.slice(0, 100) } });
+  }
+
+  async #view(plan: Plan, file: string, repositoryFolder: string | undefined, signal: AbortSignal): Promise<PlanView> {
+    const repository = await Repository.open(this.#repositoryOf(repositoryFolder, plan), { git: this.#options.git, signal });
+    const baseCommit = await repository.resolve(plan.base, { signal });
+    const files = (await repository.listFiles(baseCommit, { signal })).map(({ path }) => path);
+    const scopes = new Map<string, Scope>(plan.ports.map((port) => [port.id, makeScope({ writes: [...port.owns, ...port.tests], reads: [], contracts: [] })]));
+    const owns = (port: Plan["ports"][number], path: string): boolean => decideWrite(scopes.get(port.id)!, path).allowed;
+    const contracts = new Set(plan.contracts.map(({ path }) => path));
+    const unowned = files.filter((path) => !contracts.has(path) && !plan.ports.some((port) => owns(port, path)));
+    const graph = buildGraph(plan.ports);
+    const mode = decideMode(modeFacts(plan, files, owns));
+    return {
+      plan,
+      file,
+      levels: levels(graph),
+      criticalPath: criticalPath(graph),
+      maxParallel: mode.mode === "parallel" ? Math.min(concurrencyOf(plan.limits), Math.max(...levels(graph).map((level) => level.length))) : 1,
+      mode,
+      baseCommit,
+      unowned: unowned.slice(0, UNOWNED_SHOWN),
+      unownedCount: unowned.length,
+      warnings: await repository.warnings(baseCommit, { signal }),
+    };
+  }
+
+  async #read(name: string): Promise<PlanReading> {
+    const { folder, importModule } = this.#options;
+    const file = join(folder, name);
+    if (!resolve(file).startsWith(resolve(folder) + sep)) return { problems: [{ file: name, key: "", message: "lies outside of the folder of plans" }] };
+    return readPlanFile(file, name, importModule);
+  }
+}

@@ -1,0 +1,486 @@
+import { createHash } from "node:crypto";
+import path from "node:path";
+import type { Database } from "../../durable/database.ts";
+import type { EventLog } from "../../durable/event-log.ts";
+import type { Leases } from "../../durable/leases.ts";
+import type { Notifications } from "../../durable/notify.ts";
+import type { ProcessLease } from "../../durable/processes.ts";
+import type { SweepRule } from "../../durable/retention.ts";
+import type { Inbox } from "../../escalations/inbox.ts";
+import type { Cancel, Clock } from "../../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import { ulid } from "../../kernel/ids.ts";
+import { canonicalJson } from "../../kernel/json.ts";
+import type { PlatformEvent } from "../../kernel/platform-events.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Page } from "../../engine/api.ts";
+import type { Plan } from "../plan.ts";
+import type { TestFeedback } from "../workers/feedback.ts";
+import { channelMessages, sendFromOutside, type ChannelMember, type ChannelMessage } from "./channel.ts";
+import { takeTestReport, type ReportAnswer } from "./hooks.ts";
+import { RunLeader, type LeaderParts } from "./leader.ts";
+import { ORCHESTRATOR } from "./merge.ts";
+import { emit, RunRecords, type PlanViolation } from "./records.ts";
+import { isRunEnded, type PlanPort, type PlanRun, type PlanRunStatus, type PlanStep, type RunOrder } from "./run.ts";
+import { escalationFor, orderOf } from "./triggers.ts";
+import { ORCHESTRATOR_TRIES, TRIES_MOST } from "./tries.ts";
+
+/** Wakes the processes of a machine: a run was begun, or somebody wants something of one. */
+export const RUNS_TOPIC = "plan-runs";
+
+/** What a run does with files and workers; made once per leader. */
+export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "tidy"> & {
+  /** Ends processes that a dead leader of the run has left. */
+  readonly clear: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
+};
+
+export interface PlansOptions {
+  readonly database: Database;
+  readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+  readonly events: Pick<EventLog, "announce" | "now" | "read" | "follow">;
+  readonly lease: Pick<ProcessLease, "id" | "signal" | "whenHeld">;
+  readonly leases: Leases;
+  readonly inbox: Inbox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Folder of data of this machine; runs keep their files in `plans/<run>`. */
+  readonly home: string;
+  /** Names that folder for every process that shares it. A run belongs to it. */
+  readonly host: string;
+  /** What the base names in a repository: a commit. Throws what is wrong with the repository. */
+  readonly resolveBase: (repository: string, base: string, options: { signal: AbortSignal }) => Promise<{ commit: string; repository: string }>;
+  readonly work: (parts: { records: RunRecords; lease: import("../../durable/leases.ts").Lease; run: PlanRun }) => RunWork;
+  /** Runs that one process leads at once. Default 20. Source: our choice. */
+  readonly running?: number;
+}
+
+export interface StartRun {
+  readonly plan: Plan;
+  /** Where it was read, for people. */
+  readonly file?: string | undefined;
+  /** The user's repository; default: what the caller's layer finds. */
+  readonly repository: string;
+  readonly tenant?: string | undefined;
+  readonly by: string;
+  /** The same key gives the same run. */
+  readonly key?: string | undefined;
+  /** Only these ports and what they need. */
+  readonly only?: readonly string[] | undefined;
+  /** These ports and what needs them; what they need is taken as done at the base. */
+  readonly from?: readonly string[] | undefined;
+}
+
+export interface PortDetail extends PlanPort {
+  readonly steps: readonly PlanStep[];
+  readonly messages: readonly ChannelMessage[];
+  readonly violations: readonly PlanViolation[];
+}
+
+/** A run with what its ports and the orchestrator have come to. */
+export interface RunDetail extends PlanRun {
+  /** `triesMade`: tries that were begun. */
+  readonly ports: readonly (PlanPort & { readonly triesMade: number })[];
+  /** Steps of no port: the contracts, the merge. */
+  readonly orchestrator: readonly PlanStep[];
+}
+
+export type RunFrame =
+  /** How the run stands; what follows comes behind `position`. */
+  | { readonly kind: "run"; readonly run: RunDetail; readonly position: string }
+  | { readonly kind: "event"; readonly event: PlatformEvent }
+  | { readonly kind: "reset"; readonly oldest: string };
+
+/** How often a process looks for runs that want a leader, in milliseconds. Source: docs/spec/plans §3: another process takes over within 10 s. */
+const LOOK_EVERY_MS = 1_000;
+/** A machine without a living process for longer than this is gone, in milliseconds. Source: our choice; a restart takes seconds. */
+const HOST_GONE_MS = 60_000;
+const HOST_SEEN_EVERY_MS = 5_000;
+const RUNNING_MOST = 20;
+/** Longest wait for an order to be carried out, in milliseconds; it is carried out later all the same. */
+const ORDER_WAIT_MS = 5_000;
+const ORDER_LOOK_MS = 50;
+const PAGE_DEFAULT = 50;
+/** Characters of what the operator says at once, and words that a port hears in all. Source: our choice. */
+const WORDS_MOST = 8_000;
+const SAYINGS_MOST = 50;
+/** Faults of our own in leading a run before it rests until the next start. Source: our choice. */
+const FAULTS_MOST = 5;
+
+/**
+ * Runs of plans, durable: begun here, led by one process of the machine that holds their files, watched from anywhere.
+ *
+ * - *start* stores a row; from then on the run ends, whatever dies.
+ * - *look*: every process looks for runs of its machine that nobody leads; leading is holding the lease `run:<id>`.
+ * - *order*: pause, resume, cancel, retry are rows; the leader carries them out in their order.
+ */
+export class Plans {
+  readonly records: RunRecords;
+  readonly #options: PlansOptions;
+  readonly #leading = new Map<string, { leader: RunLeader | undefined; finished: Promise<void> }>();
+  readonly #faults = new Map<string, number>();
+  readonly #over = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #cancels: Cancel[] = [];
+  #looking: Promise<void> | undefined;
+  #lookAgain = false;
+  #seenAt = -Infinity;
+
+  constructor(options: PlansOptions) {
+    this.#options = options;
+    this.records = new RunRecords({ database: options.database, leases: options.leases });
+    this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
+    options.inbox.onResolved({ source: "run" }, async (tx, escalation) => {
+      const { run, port } = escalation.source;
+      if (run === undefined || escalation.status !== "resolved" || !escalation.resolution) return;
+      const found = port === undefined ? undefined : await this.records.port(run, port);
+      const order = orderOf(escalation.resolution, { ...(port !== undefined && { port }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), ...(typeof escalation.context["path"] === "string" && { path: escalation.context["path"] }) });
+      if (!order) return;
+      await this.records.order(tx, run, order, escalation.resolvedBy ?? "operator");
+      return () => this.#options.notifications.publish(RUNS_TOPIC);
+    });
+  }
+
+  /** The machine whose runs are led here. */
+  get host(): string {
+    return this.#options.host;
+  }
+
+  /** Runs that are led here. */
+  get leading(): number {
+    return this.#leading.size;
+  }
+
+  start(): void {
+    if (this.#cancels.length > 0) return;
+    const { clock, notifications } = this.#options;
+    this.#cancels.push(
+      clock.every(LOOK_EVERY_MS, () => void this.#look()),
+      notifications.subscribe(RUNS_TOPIC, () => {
+        for (const { leader } of this.#leading.values()) leader?.notice();
+        void this.#look();
+      }),
+    );
+    void this.#look();
+  }
+
+  /** Stops leading: workers are ended, runs go on with the next process of this machine. */
+  async stop(): Promise<void> {
+    for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#over.abort(new DureError("PROCESS_STOPPED", "The runs of this process were stopped.", { class: "unavailable" }));
+    await this.#looking;
+    await Promise.allSettled([...this.#leading.values()].map(({ finished }) => finished));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  // --- asking
+
+  /** Throws `IDEMPOTENCY_KEY_REUSED`, `PLAN_PORT_UNKNOWN`, and what is wrong with the repository; then there is no run. */
+  async run(request: StartRun, { signal = this.#signal }: { signal?: AbortSignal } = {}): Promise<PlanRun> {
+    const { clock, home, host } = this.#options;
+    const tenant = request.tenant ?? "";
+    const plan = narrowed(request);
+    const bodyHash = createHash("sha256").update(canonicalJson({ plan, repository: request.repository })).digest("hex");
+    if (request.key !== undefined) {
+      const known = await this.records.runByKey(tenant, request.key);
+      if (known) return sameRequest(known, bodyHash, request.key);
+    }
+    const base = await this.#options.resolveBase(request.repository, plan.base, { signal });
+    const id = `run_${ulid(clock.now())}`;
+    const made = await this.records.create(
+      {
+        id,
+        tenant,
+        plan,
+        file: request.file ?? null,
+        repository: base.repository,
+        folder: path.join(home, "plans", id),
+        host,
+        baseCommit: base.commit,
+        startedBy: request.by,
+        key: request.key ?? null,
+        bodyHash,
+        triesOrchestrator: plan.workers.orchestrator ? ORCHESTRATOR_TRIES : 0,
+      },
+      [{ type: "session.start", role: "orchestration", run: id, data: { plan: plan.name, ports: plan.ports.length, by: request.by } }],
+    );
+    if (!made) return sameRequest((await this.records.runByKey(tenant, request.key!))!, bodyHash, request.key!);
+    this.#options.events.announce();
+    this.#options.notifications.publish(RUNS_TOPIC);
+    return (await this.records.run(id))!;
+  }
+
+  /** Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`, `RUN_ORDER_REFUSED`. */
+  async order(id: string, order: RunOrder, { tenant = "", by, signal = this.#signal }: { tenant?: string; by: string; signal?: AbortSignal }): Promise<{ carriedOut: boolean }> {
+    const run = await this.#find(id, tenant);
+    if (order.type === "retry" || order.type === "skip") {
+      const port = await this.records.port(id, order.port);
+      if (!port) throw portUnknown(run, order.port);
+      if (order.type === "retry" && port.triesPair + port.triesOrchestrator + (order.tries ?? 0) > TRIES_MOST) {
+        throw new DureError("TRIES_EXHAUSTED", `The port ${order.port} has had ${port.triesPair + port.triesOrchestrator} tries; more than ${TRIES_MOST} are not given.`, { class: "conflict", hint: "Change the plan, and start another run." });
+      }
+    }
+    const number = await this.records.order(undefined, id, order, by);
+    this.#options.notifications.publish(RUNS_TOPIC);
+    const until = this.#options.clock.monotonic() + ORDER_WAIT_MS;
+    for (;;) {
+      const outcome = await this.records.orderOutcome(number);
+      if (outcome?.ok) return { carriedOut: true };
+      if (outcome) throw new DureError("RUN_ORDER_REFUSED", outcome.message, { class: "conflict", details: { because: outcome.code }, hint: "Look at the run with: dure plan status" });
+      if (this.#options.clock.monotonic() >= until) return { carriedOut: false };
+      await this.#options.clock.sleep(ORDER_LOOK_MS, { signal });
+    }
+  }
+
+  /** The operator's words to a member of a port's pair: heard at once by who listens, else in the next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `MESSAGE_INVALID`, `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `CHANNEL_FULL`. */
+  async say(id: string, port: string, words: { to: ChannelMember; text: string }, { tenant = "", by, key }: { tenant?: string; by: string; key?: string | undefined }): Promise<{ id: number }> {
+    const text = words.text.trim();
+    if (text === "" || text.length > WORDS_MOST) throw new DureError("MESSAGE_INVALID", `What is said must have 1 to ${WORDS_MOST} characters; this has ${text.length}.`, { class: "input" });
+    const run = await this.#find(id, tenant);
+    const found = await this.records.port(id, port);
+    if (!found) throw portUnknown(run, port);
+    if (isRunEnded(run.status)) throw new DureError("RUN_OVER", `The run ${id} has ended: ${run.status}.`, { class: "conflict", hint: `Say it with another try: dure plan retry ${id} ${port} --hint "…"` });
+    if (found.status === "succeeded") throw new DureError("PORT_OVER", `The port ${port} has succeeded; nobody listens any more.`, { class: "conflict", hint: "Say it to a port that is worked on." });
+    if (words.to === "tester" && run.plan.ports[found.position]!.tests.length === 0) throw new DureError("TESTER_MISSING", `The port ${port} owns no tests, so no tester works on it.`, { class: "conflict", hint: "Say it to the implementer." });
+    return { id: await sendFromOutside(this.#options, { run: id, port, from: "operator", to: words.to, payload: { text, by }, key: `operator:${key ?? ulid(this.#options.clock.now())}`, most: { keys: "operator:", count: SAYINGS_MOST } }) };
+  }
+
+  /** Takes a report of tests from a tool of a running step. Throws `HOOK_TOKEN_INVALID`, `CHANNEL_FULL`. */
+  async takeTestReport(token: string, feedback: TestFeedback): Promise<ReportAnswer & { readonly run: string }> {
+    const answer = await takeTestReport(this.#options, token, feedback);
+    this.#options.events.announce();
+    return answer;
+  }
+
+  // --- looking
+
+  async get(id: string, { tenant = "" }: { tenant?: string } = {}): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
+    const run = await this.#find(id, tenant);
+    return { ...run, ports: await this.records.ports(id) };
+  }
+
+  /** As `get`, with the orchestrator's steps. */
+  async detail(id: string, options: { tenant?: string } = {}): Promise<RunDetail> {
+    const run = await this.get(id, options);
+    const [tries, orchestrator] = await Promise.all([this.records.triesMade(id), this.records.steps(id, ORCHESTRATOR)]);
+    return { ...run, ports: run.ports.map((port) => ({ ...port, triesMade: tries.get(port.id) ?? 0 })), orchestrator };
+  }
+
+  /**
+   * How the run stands and then what happens to it, until it has ended; a run that is taken up again goes on here. With `after`
+   * (the `id` of an event) only what came behind it. Ends with the abort of `signal`.
+   */
+  async *stream(id: string, { tenant = "", after, signal }: { tenant?: string; after?: string | undefined; signal?: AbortSignal } = {}): AsyncGenerator<RunFrame, void, undefined> {
+    const { events } = this.#options;
+    const filter = { run: id };
+    const position = after ?? (await events.now());
+    const run = await this.detail(id, { tenant });
+    if (after === undefined) yield { kind: "run", run, position };
+    if (isRunEnded(run.status)) {
+      if (after === undefined) return;
+      for (let from = after; ; ) {
+        const page = await events.read(from, filter, 500);
+        if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
+        for (const event of page.events) yield { kind: "event", event };
+        if (page.atEnd || signal?.aborted) return;
+        from = page.next;
+      }
+    }
+    for await (const item of events.follow(filter, { after: position, ...(signal && { signal }) })) {
+      yield item;
+      if (item.kind !== "event" || item.event.type !== "run.end") continue;
+      const now = await this.records.run(id);
+      if (!now || isRunEnded(now.status)) return;
+    }
+  }
+
+  /** What the prompt of a step was made of; null for a step without one. Throws `RUN_UNKNOWN`, `STEP_UNKNOWN`. */
+  async manifest(id: string, port: string, step: number, { tenant = "" }: { tenant?: string } = {}): Promise<unknown> {
+    await this.#find(id, tenant);
+    const steps = await this.records.steps(id, port);
+    if (!steps.some((one) => one.id === step)) throw new DureError("STEP_UNKNOWN", `The port ${port} of ${id} has no step ${step}.`, { class: "not-found", hint: "Its steps are listed with the port." });
+    return this.records.manifest(id, step);
+  }
+
+  async port(id: string, port: string, { tenant = "" }: { tenant?: string } = {}): Promise<PortDetail> {
+    const run = await this.#find(id, tenant);
+    const found = await this.records.port(id, port);
+    if (!found) throw portUnknown(run, port);
+    const [steps, messages, violations] = await Promise.all([this.records.steps(id, port), channelMessages(this.#options.database, id, port), this.records.violations(id, port)]);
+    return { ...found, steps, messages, violations };
+  }
+
+  /** Newest first. */
+  async list(options: { tenant?: string; plan?: string | undefined; status?: PlanRunStatus | undefined; limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
+    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), 200);
+    const before = options.cursor === undefined ? undefined : readCursor(options.cursor);
+    const rows = await this.records.runs({ tenant: options.tenant ?? "", plan: options.plan, status: options.status, before, limit: limit + 1 });
+    const items = rows.slice(0, limit).map(({ run, counts }) => ({ ...run, counts }));
+    const last = rows[limit - 1];
+    return { items, nextCursor: rows.length > limit && last ? Buffer.from(String(last.seq)).toString("base64url") : null };
+  }
+
+  /** Rows of ended runs age; their files are the merge's to remove, with proof. */
+  retentionRule(): SweepRule {
+    return {
+      name: "plan-runs",
+      keep: "90d",
+      sweep: async (tx, { keepMs, limit }) =>
+        (await tx.query({ name: "plan.purge", text: "delete from dure.plan_runs where id in (select id from dure.plan_runs where finished_at < clock_timestamp() - $1::double precision * interval '1 millisecond' limit $2) returning id" }, [keepMs, limit])).length,
+    };
+  }
+
+  async #find(id: string, tenant: string): Promise<PlanRun> {
+    const run = await this.records.run(id);
+    if (!run || run.tenant !== tenant) throw new DureError("RUN_UNKNOWN", `There is no run ${id}.`, { class: "not-found", hint: "List them with: dure plan runs" });
+    return run;
+  }
+
+  // --- leading
+
+  #look(): Promise<void> {
+    this.#lookAgain = true;
+    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { lease, host, logger, clock } = this.#options;
+    try {
+      while (this.#lookAgain && !this.#signal.aborted) {
+        this.#lookAgain = false;
+        await lease.whenHeld({ signal: this.#signal });
+        if (clock.monotonic() - this.#seenAt >= HOST_SEEN_EVERY_MS) {
+          await this.records.hostSeen(host);
+          this.#seenAt = clock.monotonic();
+          await this.#tellOrphans();
+        }
+        const room = (this.#options.running ?? RUNNING_MOST) - this.#leading.size;
+        if (room <= 0) return;
+        const waiting = await this.records.waiting(host, [...this.#leading.keys()]);
+        for (const id of waiting.slice(0, room)) this.#begin(id);
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for runs of plans; trying again");
+    }
+  }
+
+  #begin(id: string): void {
+    const entry: { leader: RunLeader | undefined; finished: Promise<void> } = { leader: undefined, finished: Promise.resolve() };
+    this.#leading.set(id, entry);
+    entry.finished = this.#lead(id, entry).finally(() => {
+      this.#leading.delete(id);
+      void this.#look();
+    });
+  }
+
+  /** Never rejects. */
+  async #lead(id: string, entry: { leader: RunLeader | undefined }): Promise<void> {
+    const { leases, clock, logger, inbox, events } = this.#options;
+    try {
+      await leases.hold(
+        `run:${id}`,
+        async (lease, { signal }) => {
+          const run = await this.records.run(id);
+          if (!run) return;
+          const work = this.#options.work({ records: this.records, lease, run });
+          await work.clear(run, { signal });
+          const leader = new RunLeader(run, lease, { records: this.records, inbox, announce: () => events.announce(), clock, logger, ...work });
+          entry.leader = leader;
+          if (!isRunEnded(run.status)) logger.info({ run: id, lease: lease.epoch }, `run ${id} of ${run.plan.name} is led here`);
+          await leader.lead({ signal });
+        },
+        { signal: this.#signal },
+      );
+      this.#faults.delete(id);
+    } catch (error) {
+      if (this.#signal.aborted || codeOf(error) === "FENCED") return;
+      const faults = (this.#faults.get(id) ?? 0) + 1;
+      this.#faults.set(id, faults);
+      logger.error({ run: id, code: codeOf(error), error: messageOf(error) }, `run ${id} could not be led (${faults} of ${FAULTS_MOST})`);
+      if (faults >= FAULTS_MOST) await this.#giveUp(id, error).catch((reason: unknown) => logger.error({ run: id, error: messageOf(reason) }, `run ${id} could not be ended`));
+      else await clock.sleep(Math.min(250 * 2 ** faults, 5_000), { signal: this.#signal }).catch(() => {});
+    }
+  }
+
+  /** Our own code or the machine fails with a run again and again: it ends, and says why. What was made is kept. */
+  async #giveUp(id: string, error: unknown): Promise<void> {
+    const { leases, inbox, events } = this.#options;
+    this.#faults.delete(id);
+    const because = { code: codeOf(error) ?? "INTERNAL", message: messageOf(error), hint: (error instanceof DureError ? error.hint : undefined) ?? "See the log of the server." };
+    await leases.hold(`run:${id}`, async (lease) => {
+      const run = await this.records.run(id);
+      if (!run || isRunEnded(run.status)) return;
+      const ports = await this.records.ports(id);
+      const report = { kept: [], missing: ports.map((port) => ({ port: port.id, because: port.because ?? because })), conflicts: [] };
+      await this.records.write(lease, async (tx) => {
+        await this.records.changeRun(tx, id, { status: "failed", phase: "over", because, report });
+        await inbox.raise(tx, [escalationFor("worker-lost", { tenant: run.tenant, run: id, plan: run.plan.name, title: `${run.plan.name}: ${because.message}`.slice(0, 300), context: { code: because.code } })]);
+        await emit(tx, [{ type: "run.end", role: "orchestration", run: id, data: { plan: run.plan.name, outcome: "failed", because: because.message } }]);
+      });
+    });
+    inbox.announce();
+    events.announce();
+  }
+
+  /** Runs whose machine is gone wait for it, and somebody is told. */
+  async #tellOrphans(): Promise<void> {
+    const { database, inbox, events } = this.#options;
+    const orphans = await this.records.orphaned(HOST_GONE_MS);
+    if (orphans.length === 0) return;
+    await database.transaction(async (tx) => {
+      await inbox.raise(
+        tx,
+        orphans.map(({ id, tenant, plan, host }) => escalationFor("host-gone", { tenant, run: id, plan, title: `${plan}: the machine that holds its files is gone`, description: `The run ${id} keeps its files on ${host}, of which no process lives. It goes on by itself when one is started there.`, context: { host } })),
+      );
+      await emit(tx, orphans.map(({ id, plan }) => ({ type: "run.waiting_host", role: "orchestration" as const, run: id, data: { plan } })));
+    });
+    inbox.announce();
+    events.announce();
+  }
+}
+
+function sameRequest(known: { run: PlanRun; bodyHash: string }, bodyHash: string, key: string): PlanRun {
+  if (known.bodyHash === bodyHash) return known.run;
+  throw new DureError("IDEMPOTENCY_KEY_REUSED", `The key ${key} was used for another run.`, { class: "conflict", hint: "Use a new key for a new request." });
+}
+
+function portUnknown(run: PlanRun, port: string): DureError {
+  return new DureError("PLAN_PORT_UNKNOWN", `The run ${run.id} has no port ${port}.`, { class: "not-found", hint: `Its ports are ${run.plan.ports.slice(0, 20).map(({ id }) => id).join(", ")}.` });
+}
+
+/** The plan without the ports that are not asked for. Throws `PLAN_PORT_UNKNOWN`. */
+export function narrowed({ plan, only, from }: Pick<StartRun, "plan" | "only" | "from">): Plan {
+  if (!only?.length && !from?.length) return plan;
+  const byId = new Map(plan.ports.map((port) => [port.id, port]));
+  for (const id of [...(only ?? []), ...(from ?? [])]) {
+    if (!byId.has(id)) throw new DureError("PLAN_PORT_UNKNOWN", `The plan ${plan.name} has no port ${id}.`, { class: "input", hint: `Its ports are ${[...byId.keys()].slice(0, 20).join(", ")}.` });
+  }
+  const wanted = new Set<string>();
+  const needed = [...(only ?? [])];
+  for (let id = needed.pop(); id !== undefined; id = needed.pop()) {
+    if (wanted.has(id)) continue;
+    wanted.add(id);
+    needed.push(...byId.get(id)!.dependsOn);
+  }
+  const later = new Set<string>(from ?? []);
+  for (let grew = later.size > 0; grew; ) {
+    grew = false;
+    for (const port of plan.ports) {
+      if (later.has(port.id) || !port.dependsOn.some((id) => later.has(id))) continue;
+      later.add(port.id);
+      grew = true;
+    }
+  }
+  const ports = plan.ports.filter(({ id }) => wanted.has(id) || later.has(id));
+  const left = new Set(ports.map(({ id }) => id));
+  return { ...plan, ports: ports.map((port) => ({ ...port, dependsOn: port.dependsOn.filter((id) => left.has(id)) })) };
+}
+
+function readCursor(cursor: string): number {
+  const number = Number(Buffer.from(cursor, "base64url").toString());
+  if (Number.isSafeInteger(number) && number > 0) return number;
+  throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, { class: "input", hint: "Give back next_cursor as it was." });
+}

@@ -1,0 +1,238 @@
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
+import type { Confinement } from "../sandbox/sandbox.ts";
+import type { CommitFiles } from "../context/gather.ts";
+import { fieldsOf } from "../workspace/listing.ts";
+import { textOf as pathText, type PathKey } from "../workspace/paths.ts";
+import { PortTree } from "../workspace/port-tree.ts";
+import type { Repository } from "../workspace/repository.ts";
+import type { RunStore } from "../workspace/store.ts";
+import type { RunFiles } from "./merge.ts";
+import type { PortFiles } from "./pair.ts";
+import type { PlanRun } from "./run.ts";
+
+/** Of one turn of a worker. Source: our choice; a port that changes more is more than one unit of work. */
+const COMMIT_LIMITS = { files: 5_000, fileBytes: 32_000_000, totalBytes: 256_000_000 } as const;
+/** Bytes of a file that is read for a prompt. */
+export const READ_BYTES = 1_000_000;
+/** Of a reader. Source: our choice; a run of fifty ports fits. */
+const LISTINGS_MOST = 64;
+const TEXTS_MOST = 32_000_000;
+
+interface FilesParts {
+  readonly run: PlanRun;
+  readonly repository: Repository;
+  readonly store: RunStore;
+  readonly publisher: Publisher;
+  /** Folder of dure's own data; no worker sees what is in it beside its own tree. */
+  readonly home: string;
+  /** Of the lease of the run: the higher one wins. */
+  readonly lease: { readonly processId: string; readonly epoch: number };
+  readonly signal: AbortSignal;
+}
+
+/** The run's own repository and the person's, in the words of the merge. */
+export function runFiles(parts: FilesParts): RunFiles {
+  const { run, repository, store, signal } = parts;
+  return {
+    compose: (base, results) => store.compose(base, results, { message: `Lay the results of ${results.length} ports over ${base.slice(0, 12)}\n`, at: run.createdAt, signal }),
+    read: async (commit, path) => textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+    publish: () => parts.publisher.publish(signal),
+    branch: async (commit) => {
+      await point(store, "result", commit, signal);
+      await parts.publisher.publish(signal);
+      return repository.createResultBranch(`dure/${run.plan.name}`, commit, run.id, { signal });
+    },
+  };
+}
+
+/** The files of one port: its tree on disk, and its commits in the run's repository. */
+export async function portFiles(port: string, parts: FilesParts): Promise<PortFiles> {
+  const { run, repository, store, home, signal } = parts;
+  const tree = await PortTree.open({ folder: join(run.folder, "ports", port), port, store });
+  await tree.lease({ run: run.id, ...parts.lease });
+  for (const name of ["home", "tmp"]) await mkdir(join(tree.scratch, name), { recursive: true });
+  const secrets = await secretsIn(home);
+  const confined = (confinement: Confinement): Confinement => ({ ...confinement, hidden: [...confinement.hidden, ...secrets] });
+  return {
+    tree: tree.tree,
+    scratch: tree.scratch,
+    compose: async (results) => {
+      const composed = await store.compose(run.startCommit ?? run.baseCommit, results, { message: `What ${port} starts from\n`, at: run.createdAt, signal });
+      if (composed.conflicts.length > 0) return { conflicts: composed.conflicts };
+      return { commit: composed.commit };
+    },
+    checkout: (commit) => tree.checkout(commit, { keep: "ignored", signal }),
+    confinement: async (commit, scope) => {
+      await tree.makePrivateGit(commit, scope, { signal });
+      return confined(await tree.confinement(commit, scope, { repository, signal }));
+    },
+    disposable: () => confined({ cwd: tree.tree, writable: [tree.scratch], readOnly: [], hidden: [], disposable: [tree.tree] }),
+    open: () => confined({ cwd: tree.tree, writable: [tree.tree, tree.scratch], readOnly: [], hidden: [], disposable: [] }),
+    isSetUp: async () => (await tree.setup()) !== undefined,
+    markSetUp: async (commit) => void (await tree.markSetup(commit, { signal })),
+    take: async ({ parent, scope, message, name, at }) => {
+      const residue = (await tree.setup())?.residue;
+      return store.commitOwned({ tree: tree.tree, parent, scope, message, ref: `ports/${name}`, at, limits: COMMIT_LIMITS, ...(residue && { residue }), signal });
+    },
+    keep: async (commit) => {
+      await point(store, `ports/${port}/result`, commit, signal);
+      await parts.publisher.publish(signal);
+    },
+    read: async (commit, path) => textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+  };
+}
+
+/** Moves a ref of the run, from wherever it is; what it pointed to stays reachable. */
+async function point(store: RunStore, ref: string, commit: string, signal: AbortSignal): Promise<void> {
+  const known = await store.read(ref, { signal });
+  await store.write(ref, commit, { ...(known !== undefined && { expected: known }), signal });
+}
+
+/** What lies in dure's folder beside the runs: the database, its password, what is for dure alone. */
+async function secretsIn(home: string): Promise<string[]> {
+  const names = await readdir(home).catch(() => []);
+  return names.filter((name) => name !== "plans").map((name) => join(home, name));
+}
+
+/** A lock of git this old is nobody's: its process was killed, milliseconds. Source: our choice; writing a ref takes milliseconds. */
+const LOCK_STALE_MS = 10_000;
+const PUBLISH_TRIES = 8;
+const PUBLISH_WAIT_MS = 400;
+
+/** Brings the commits of a run into the person's repository: one at a time, for git locks each name that it writes. */
+export class Publisher {
+  readonly #parts: { readonly repository: Repository; readonly store: RunStore; readonly run: string; readonly clock: Clock };
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  constructor(parts: { repository: Repository; store: RunStore; run: string; clock: Clock }) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when everything that is committed now has arrived. Asked by many at once it is done once for all of them. */
+  publish(signal: AbortSignal): Promise<void> {
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined;
+      const now = this.#publish(signal);
+      this.#running = now.catch(() => {});
+      return now;
+    });
+    return this.#next;
+  }
+
+  async #publish(signal: AbortSignal): Promise<void> {
+    const { repository, store, run, clock } = this.#parts;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await repository.publish(store, run, { signal });
+      } catch (error) {
+        if (signal.aborted || tries >= PUBLISH_TRIES || !/\.lock'?: File exists/.test(messageOf(error))) throw error;
+        await clock.sleep(PUBLISH_WAIT_MS * tries, { signal });
+        await this.removeStaleLocks();
+      }
+    }
+  }
+
+  /** Locks that a killed git left on names which are this run's alone: nobody else writes them. */
+  async removeStaleLocks(): Promise<void> {
+    const { repository, store, run, clock } = this.#parts;
+    for (const folder of [join(repository.commonDir, "refs", "dure", run), join(store.folder, "refs")]) {
+      const names = await readdir(folder, { recursive: true }).catch(() => []);
+      for (const name of names.filter((one) => one.endsWith(".lock"))) {
+        const found = await stat(join(folder, name)).catch(() => undefined);
+        if (found && clock.now() - found.mtimeMs > LOCK_STALE_MS) await rm(join(folder, name), { force: true });
+      }
+    }
+  }
+}
+
+/** A file's content where it is text. */
+export function textOf(content: Buffer | undefined): string | undefined {
+  return content === undefined || content.includes(0) ? undefined : content.toString("utf8");
+}
+
+/**
+ * Reads commits of a run for prompts. What is read is kept, by commit and by content: many prompts are made from few
+ * files. Bounded: 64 commits, 32 MB of text; beyond it the oldest is read again when it is needed.
+ */
+export class CommitReader {
+  readonly #store: RunStore;
+  readonly #listings = new Map<string, Promise<readonly ListedBlob[]>>();
+  readonly #texts = new Map<string, Promise<string | undefined>>();
+  #kept = 0;
+
+  constructor(store: RunStore) {
+    this.#store = store;
+  }
+
+  async files(commit: string, signal: AbortSignal): Promise<CommitFiles> {
+    const listing = await this.#listing(commit, signal);
+    const byPath = new Map(listing.map((file) => [file.path, file]));
+    return {
+      files: listing,
+      readFile: async (path) => {
+        const file = byPath.get(path);
+        return file && file.bytes <= READ_BYTES ? this.#text(file, signal) : undefined;
+      },
+    };
+  }
+
+  #listing(commit: string, signal: AbortSignal): Promise<readonly ListedBlob[]> {
+    const known = this.#listings.get(commit);
+    if (known) return known;
+    const listing = listBlobs(this.#store, commit, signal);
+    listing.catch(() => this.#listings.delete(commit));
+    this.#listings.set(commit, listing);
+    if (this.#listings.size > LISTINGS_MOST) this.#listings.delete(this.#listings.keys().next().value!);
+    return listing;
+  }
+
+  #text({ id, bytes }: ListedBlob, signal: AbortSignal): Promise<string | undefined> {
+    const known = this.#texts.get(id);
+    if (known) return known;
+    const text = this.#store.git.run(["cat-file", "blob", id], { at: this.#store.at, signal }).then(({ stdout }) => textOf(stdout));
+    text.catch(() => this.#texts.delete(id));
+    if (this.#kept + bytes > TEXTS_MOST) {
+      this.#texts.clear();
+      this.#kept = 0;
+    }
+    this.#kept += bytes;
+    this.#texts.set(id, text);
+    return text;
+  }
+}
+
+interface ListedBlob {
+  readonly path: string;
+  /** 0 for what is no file. */
+  readonly bytes: number;
+  readonly id: string;
+}
+
+async function listBlobs(store: RunStore, commit: string, signal: AbortSignal): Promise<readonly ListedBlob[]> {
+  const { stdout } = await store.git.run(["ls-tree", "-r", "-l", "-z", "--full-tree", commit], { at: store.at, signal });
+  return fieldsOf(stdout).map((line) => {
+    const tab = line.indexOf("\t");
+    const [, , id, bytes] = line.slice(0, tab).split(/ +/);
+    return { path: pathText(line.slice(tab + 1) as PathKey), bytes: Number(bytes) || 0, id: id! };
+  });
+}
+
+/** Removes the tree of a port, if nothing goes with it: a dirty one, one that is held, and one whose commits are not safe stay. */
+export async function removeTree(port: string, commit: string, parts: FilesParts): Promise<"removed" | "kept"> {
+  const { run, repository, store, signal } = parts;
+  const folder = join(run.folder, "ports", port);
+  if (!(await stat(folder).catch(() => undefined))) return "removed";
+  const tree = await PortTree.open({ folder, port, store });
+  await tree.release({ run: run.id, ...parts.lease });
+  try {
+    await tree.remove({ repository, commit, keptBy: [...(await repository.refsOf(run.id, { signal })).keys()].map((name) => `refs/dure/${run.id}/${name}`), signal });
+    return "removed";
+  } catch (error) {
+    if (codeOf(error) === "TREE_NOT_SAFE") return "kept";
+    throw error;
+  }
+}

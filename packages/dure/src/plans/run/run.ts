@@ -1,0 +1,143 @@
+import type { Plan } from "../plan.ts";
+import type { PortStatus, RunOutcome } from "../scheduler.ts";
+
+/** waiting_host: the machine that holds its folder is gone. Source: docs/spec/plans §3. */
+export type PlanRunStatus = "running" | "paused" | "cancelling" | "waiting_host" | RunOutcome;
+/** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
+export type RunPhase = "preparing" | "building" | "merging" | "over";
+
+/** Why something stands as it does; shown and logged. */
+export interface Because {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** One execution of a plan. */
+export interface PlanRun {
+  readonly id: string;
+  readonly tenant: string;
+  /** Its plan as it was read when the run began; later changes of the file are another run's. */
+  readonly plan: Plan;
+  readonly file: string | null;
+  /** The user's repository, absolute. */
+  readonly repository: string;
+  /** Where the run keeps its own repository and its trees, on the machine `host`. */
+  readonly folder: string;
+  readonly host: string;
+  readonly baseCommit: string;
+  /** What ports start from: the base with the contracts. Null until they are written. */
+  readonly startCommit: string | null;
+  readonly status: PlanRunStatus;
+  readonly phase: RunPhase;
+  readonly isolation: string | null;
+  readonly mode: RunMode | null;
+  readonly report: RunReport | null;
+  readonly because: Because | null;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  /** Of the whole run; null: no bound but the team's. */
+  readonly tokensMost: number | null;
+  readonly startedBy: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly finishedAt: number | null;
+}
+
+/** How the ports are worked on, and why. Source: docs/spec/plans §5, "When". */
+export interface RunMode {
+  readonly mode: "one-context" | "in-order" | "parallel";
+  readonly because: string;
+  /** Each condition with its value, as shown. */
+  readonly conditions: readonly { readonly name: string; readonly value: string; readonly holds: boolean }[];
+}
+
+/** What came of a run. */
+export interface RunReport {
+  /** Undefined when nothing was kept. */
+  readonly commit?: string;
+  /** In the user's repository. */
+  readonly branch?: string;
+  readonly kept: readonly string[];
+  readonly missing: readonly { readonly port: string; readonly because: Because }[];
+  /** The integration command on the merged tree. */
+  readonly integration?: { readonly passed: boolean; readonly exitCode: number | null; readonly output: string; readonly blamed?: readonly string[] };
+  readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[]; readonly solvedBy?: string }[];
+}
+
+/** A port of a run. */
+export interface PlanPort {
+  readonly position: number;
+  readonly id: string;
+  readonly status: PortStatus;
+  /** Starts by the scheduler, those after a crash included. */
+  readonly attempt: number;
+  readonly because: Because | null;
+  /** Tries that its pair may make: 3, one more when bisection blames it, more when a person gives them. */
+  readonly triesPair: number;
+  /** Tries that the orchestrator may make after that: 2, or 0 where there is none. */
+  readonly triesOrchestrator: number;
+  /** Time that its tries have taken, milliseconds. */
+  readonly spentMs: number;
+  readonly timeMs: number;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly tokensMost: number | null;
+  readonly hint: string | null;
+  readonly grants: readonly PathGrant[];
+  readonly startCommit: string | null;
+  readonly resultCommit: string | null;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+}
+
+/** A path that was allowed to a port beside the plan. */
+export interface PathGrant {
+  readonly path: string;
+  readonly wants: "read" | "own";
+  readonly by: string;
+}
+
+/** What is done in a try: each kind once. Source of the order: docs/spec/plans §4. */
+export type StepKind = "contracts" | "setup" | "implement" | "test" | "accept" | "check" | "merge" | "integrate";
+export type Member = "implementer" | "tester" | "orchestrator";
+
+/** A step of a port. Done: it is never made again, and its output is what the next one goes on from. */
+export interface PlanStep<Output = unknown> {
+  readonly id: number;
+  readonly port: string;
+  /** 1-based over all tries of the port; 0 before the first. */
+  readonly try: number;
+  readonly kind: StepKind;
+  readonly member: Member | null;
+  readonly worker: string | null;
+  /** stopped: its port failed or was cancelled meanwhile; a later try begins it anew. */
+  readonly status: "running" | "stopped" | "done";
+  readonly starts: number;
+  /** 0 to 1. */
+  readonly progress: number;
+  readonly task: string;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly output: Output | null;
+  /** The end of what was printed and said. */
+  readonly log: string;
+  readonly startedAt: number;
+  /** When it last gave a sign. */
+  readonly seenAt: number;
+  readonly finishedAt: number | null;
+  /** Secret of the step for `dure hook`; only in the hand of who began it, stored as its hash alone. */
+  readonly hookToken?: string;
+}
+
+export function isRunEnded(status: PlanRunStatus): status is RunOutcome {
+  return status === "success" || status === "partial" || status === "failed" || status === "cancelled";
+}
+
+/** Orders to a run: from people, and from answers to its escalations. */
+export type RunOrder =
+  | { readonly type: "pause" | "resume" | "cancel" }
+  /** `tries` more for the pair, `tokens` and `timeMs` on top of what it had, what a person says to the next try, a path it may use. */
+  | { readonly type: "retry"; readonly port: string; readonly tries?: number; readonly hint?: string; readonly tokens?: number; readonly timeMs?: number; readonly grant?: { readonly path: string; readonly wants: "read" | "own" } }
+  /** The port is left out, and what needs it too. */
+  | { readonly type: "skip"; readonly port: string };

@@ -1,0 +1,119 @@
+import type { Transaction } from "../../durable/database.ts";
+import type { Lease } from "../../durable/leases.ts";
+import type { NewEscalation } from "../../kernel/escalation.ts";
+import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
+import type { WorkerSpec } from "../plan.ts";
+import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
+import type { LeaderParts } from "./leader.ts";
+import { emit, type RunRecords } from "./records.ts";
+import type { Member, PlanRun, PlanStep, StepKind } from "./run.ts";
+
+export interface StepDeskParts {
+  readonly records: RunRecords;
+  readonly lease: Lease;
+  readonly inbox: LeaderParts["inbox"];
+  readonly announce: () => void;
+  readonly sandbox: Sandbox;
+}
+
+export interface StepKey {
+  /** 1-based over all tries; 0 before the first. */
+  readonly try: number;
+  readonly kind: StepKind;
+  readonly member?: Member;
+  /** Its kind. */
+  readonly worker?: string;
+  readonly manifest?: unknown;
+  /** It is done whenever it is asked for: what it made is known to be gone. */
+  readonly again?: boolean;
+}
+
+export interface StepEnd<Output> {
+  readonly output: Output;
+  readonly tokens?: { readonly input: number; readonly output: number };
+  readonly log?: string;
+}
+
+export interface StepEvent {
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Bounds of one process; the port's time bounds it too. Source: our choice. */
+export const PROCESS_LIMITS = { outputBytes: 8_000_000, fileBytes: 64_000_000, processes: 512 } as const;
+
+/** An agent's protocol goes over its output too, with every file that it is given. Source: our choice. */
+const PROTOCOL_BYTES = 64_000_000;
+
+/** Bounds of a worker's processes. */
+export function limitsOf({ kind }: WorkerSpec): typeof PROCESS_LIMITS | (Omit<typeof PROCESS_LIMITS, "outputBytes"> & { outputBytes: number }) {
+  return kind === "acp" ? { ...PROCESS_LIMITS, outputBytes: PROTOCOL_BYTES } : PROCESS_LIMITS;
+}
+
+/** Where the steps of one port are begun, written down and told of. A step that has its end gives it again and does nothing. */
+export class StepDesk {
+  readonly #run: PlanRun;
+  readonly #port: string;
+  readonly #parts: StepDeskParts;
+  readonly #signal: AbortSignal;
+
+  constructor(run: PlanRun, port: string, parts: StepDeskParts, signal: AbortSignal) {
+    this.#run = run;
+    this.#port = port;
+    this.#parts = parts;
+    this.#signal = signal;
+  }
+
+  /** @param atEnd writes beside the end of the step, in its transaction; gives what is to be asked and told. */
+  async step<Output>(
+    key: StepKey,
+    work: (step: PlanStep) => Promise<StepEnd<Output>>,
+    atEnd: (tx: Transaction, end: StepEnd<Output>) => Promise<{ readonly escalations?: readonly NewEscalation[]; readonly events?: readonly StepEvent[] }> = async () => ({}),
+  ): Promise<Output> {
+    const { records, lease, inbox, announce } = this.#parts;
+    const step = await records.beginStep(lease, { run: this.#run.id, port: this.#port, ...key });
+    if (step.status === "done" && !key.again) return step.output as Output;
+    if (key.member) await this.tell([{ type: "worker.spawn", data: { port: this.#port, member: key.member, worker: key.worker ?? null, try: key.try, starts: step.starts } }]);
+    const end = await work(step);
+    this.#signal.throwIfAborted();
+    const asked = await records.write(lease, async (tx) => {
+      const { tokens, log, output } = end;
+      await records.endStep(tx, step.id, { output, ...(tokens && { tokensIn: tokens.input, tokensOut: tokens.output }), ...(log !== undefined && { log }) });
+      const { escalations = [], events = [] } = await atEnd(tx, end);
+      if (escalations.length > 0) await inbox.raise(tx, escalations);
+      await emit(tx, this.events(events));
+      return escalations.length;
+    });
+    if (asked > 0) inbox.announce();
+    announce();
+    return end.output;
+  }
+
+  /** Runs a command of the plan; its process is written down before it does anything. */
+  async command(step: PlanStep, command: string, confinement: Confinement, how: { env: Readonly<Record<string, string>>; timeMs: number }): Promise<SandboxEnd & { readonly output: string }> {
+    const { sandbox, records, lease } = this.#parts;
+    const ran = await sandbox.run(
+      confinement,
+      { command, env: how.env, limits: { ...PROCESS_LIMITS, timeMs: Math.max(1_000, Math.floor(how.timeMs)) } },
+      { signal: this.#signal, onStart: (identity) => records.stepProcess(lease, step.id, identity) },
+    );
+    this.#signal.throwIfAborted();
+    return ran;
+  }
+
+  async tell(events: readonly StepEvent[]): Promise<void> {
+    const { records, lease, announce } = this.#parts;
+    await records.write(lease, (tx) => emit(tx, this.events(events)));
+    announce();
+  }
+
+  events(events: readonly StepEvent[]): NewPlatformEvent[] {
+    return events.map(({ type, data }) => ({ type, role: "orchestration", run: this.#run.id, data: { plan: this.#run.plan.name, ...data } }));
+  }
+}
+
+export function exitWords({ exitCode, because, signal }: SandboxEnd): string {
+  if (because === "time") return "the end of its time";
+  if (because === "output") return "too much output";
+  return exitCode === null ? `the signal ${signal ?? "KILL"}` : `exit code ${exitCode}`;
+}

@@ -1,0 +1,84 @@
+import { Database } from "../../durable/database.ts";
+import { EventLog } from "../../durable/event-log.ts";
+import { Leases } from "../../durable/leases.ts";
+import { Notifications } from "../../durable/notify.ts";
+import { applicationName, ProcessLease } from "../../durable/processes.ts";
+import { Inbox } from "../../escalations/inbox.ts";
+import { systemClock } from "../../kernel/clock.ts";
+import { newId } from "../../kernel/ids.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import type { Plan } from "../plan.ts";
+import { parsePlan } from "../plan-file.ts";
+import type { PortOutcome } from "./leader.ts";
+import { Plans, type PlansOptions, type RunWork } from "./plans.ts";
+import type { PlanPort, PlanRun } from "./run.ts";
+
+/** One process that leads runs whose work is a function. */
+export interface TestRuns extends AsyncDisposable {
+  readonly plans: Plans;
+  readonly inbox: Inbox;
+  readonly events: EventLog;
+  readonly notifications: Notifications;
+  readonly database: Database;
+  readonly lease: ProcessLease;
+}
+
+export interface TestRunsOptions {
+  readonly url: string;
+  readonly host?: string;
+  readonly build: (run: PlanRun, port: PlanPort, options: { attempt: number; signal: AbortSignal }) => Promise<PortOutcome>;
+  readonly work?: Partial<RunWork>;
+  readonly maxConcurrency?: number;
+  readonly plans?: Partial<PlansOptions>;
+}
+
+export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns> {
+  await using stack = new AsyncDisposableStack();
+  const processId = newId("process");
+  const clock = systemClock;
+  const logger = silentLogger;
+  const database = await Database.open({ url: options.url, applicationName: applicationName(processId), logger, clock, max: 6 });
+  stack.defer(() => database.close());
+  const notifications = new Notifications({ database, logger, clock });
+  await notifications.start();
+  stack.defer(() => notifications.stop());
+  const lease = new ProcessLease({ database, id: processId, appVersion: "test", logger, clock, notifications });
+  await lease.start();
+  stack.defer(() => lease.stop());
+  const events = new EventLog({ database, logger, clock, notifications });
+  stack.defer(() => events.stop());
+  const inbox = new Inbox({ database, notifications });
+  const work = (): RunWork => ({
+    clear: async () => {},
+    tidy: async () => {},
+    prepare: async (run) => ({ maxConcurrency: options.maxConcurrency ?? run.plan.limits.maxConcurrency }),
+    build: options.build,
+    merge: async (_run, ports) => ({ report: { commit: "merged", branch: "dure/test", kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id), missing: [], conflicts: [] }, dropped: [] }),
+    ...options.work,
+  });
+  const plans = new Plans({
+    database,
+    notifications,
+    events,
+    lease,
+    leases: new Leases({ database, lease, logger, clock }),
+    inbox,
+    clock,
+    logger,
+    home: "/nowhere",
+    host: options.host ?? "host-1",
+    resolveBase: async (repository) => ({ commit: "base", repository }),
+    work,
+    ...options.plans,
+  });
+  plans.start();
+  stack.defer(() => plans.stop());
+  const kept = stack.move();
+  return { plans, inbox, events, notifications, database, lease, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** A plan from `a`, `b: a`, `c: a b`: a port and what it needs. */
+export function planOf(ports: Readonly<Record<string, string>>, limits = "{ max_concurrency: 2 }"): Plan {
+  const lines = Object.entries(ports).map(([id, needs]) => `  - { id: ${id}, goal: do ${id}, role: ${id}, owns: [${id}/**], dependsOn: [${needs.split(" ").filter(Boolean).join(", ")}], acceptance: "true" }`);
+  return parsePlan("test.yaml", `plan: test\nroles: modules\nlimits: ${limits}\nworkers: { default: { kind: command, command: [nobody] } }\nports:\n${lines.join("\n")}\n`);
+}

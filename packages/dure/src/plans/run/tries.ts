@@ -1,0 +1,27 @@
+/** Who makes a try of a port. */
+export type TryBy = "pair" | "orchestrator";
+
+export type NextTry =
+  /** `number`: 1-based over all tries of the port; shown as `number of most`. */
+  | { readonly go: true; readonly number: number; readonly most: number; readonly by: TryBy }
+  | { readonly go: false; readonly most: number; readonly because: "pair-exhausted" | "all-exhausted" };
+
+/**
+ * Who makes the next try. Pure. The pair has its tries first, then the orchestrator; retries of different kinds do not multiply, they add up to
+ * one number: 3 and 2 and, when bisection blames the port, one more. Source: docs/spec/plans §4.
+ *
+ * @param made tries that have ended.
+ */
+export function decideTry(made: number, { triesPair, triesOrchestrator }: { triesPair: number; triesOrchestrator: number }): NextTry {
+  const most = triesPair + triesOrchestrator;
+  if (made < triesPair) return { go: true, number: made + 1, most, by: "pair" };
+  if (made < most) return { go: true, number: made + 1, most, by: "orchestrator" };
+  return { go: false, most, because: triesOrchestrator > 0 ? "all-exhausted" : "pair-exhausted" };
+}
+
+/** Tries of the orchestrator after the pair's. Source: docs/spec/plans §4. */
+export const ORCHESTRATOR_TRIES = 2;
+/** More tries of the pair when bisection blames its port. Source: docs/spec/plans §4. */
+export const BISECT_TRIES = 1;
+/** Tries of one port, those that people give included: a bound for every loop. Source: our choice. */
+export const TRIES_MOST = 50;

@@ -1,0 +1,107 @@
+import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import path from "node:path";
+import { StringDecoder } from "node:string_decoder";
+import { codeOf } from "../../kernel/errors.ts";
+import { checkConfinement } from "./check.ts";
+import { HeadAndTail } from "./head-and-tail.ts";
+import { openProcessCounter } from "./process-counter.ts";
+import { exists } from "./processes.ts";
+import { startTree, type Tree } from "./tree.ts";
+import type { Confinement, IsolationKind, Sandbox, SandboxCommand, SandboxSetting, SpawnOptions } from "./sandbox.ts";
+
+/** What a kind of isolation adds to the common way of starting and ending a process tree. */
+export interface Confiner {
+  readonly kind: IsolationKind;
+  /** Makes ready what one process needs. `folder` is its own and empty; it is removed after the end. */
+  enclose(confinement: Confinement, folder: string): Promise<Enclosure>;
+}
+
+/** One confinement, ready to be entered. */
+export interface Enclosure {
+  /** Ends with the gate (gate.ts), which it runs inside. */
+  readonly argv: readonly string[];
+  /** The first child of the started process is the first of a PID namespace: with it the kernel ends all. */
+  readonly hasInit: boolean;
+  /** Whether RLIMIT_NPROC counts the processes of this tree alone. */
+  readonly countsOwnProcesses: boolean;
+  /** What must be done once the number of the process is known; the text is sent before the script of the gate. */
+  readonly admit?: (pid: number) => Promise<string>;
+  /** A path, or a text with paths, as it is called inside. */
+  readonly inside?: (text: string) => string;
+  /** Brings back what may stay, after the tree has ended. */
+  readonly settle?: () => Promise<void>;
+  /** Removes what lies outside of the folder; also after a start that failed. */
+  readonly discard?: () => void;
+}
+
+/** How long output may still come after the last process has ended, milliseconds. */
+const DRAIN_MS = 1_000;
+
+/** The sandbox around a kind. */
+export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandbox {
+  removeAbandoned(setting.folder);
+  const counter = openProcessCounter();
+
+  const start = async (
+    confinement: Confinement,
+    command: SandboxCommand,
+    options: SpawnOptions,
+    merged: boolean,
+  ): Promise<Tree> => {
+    options.signal?.throwIfAborted();
+    checkConfinement(confinement, command);
+    const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
+    let enclosure: Enclosure | undefined;
+    const remove = (): void => {
+      enclosure?.discard?.();
+      removeFolder(folder);
+    };
+    try {
+      enclosure = await confiner.enclose(confinement, folder);
+      return await startTree({ enclosure, confinement, command, merged, counter, setting, options, remove });
+    } catch (error) {
+      remove();
+      throw error;
+    }
+  };
+
+  return {
+    kind: confiner.kind,
+    spawn: (confinement, command, options = {}) => start(confinement, command, options, false),
+    async run(confinement, command, options = {}) {
+      const tree = await start(confinement, command, options, true);
+      if (command.input === undefined) tree.stdin.end();
+      const kept = new HeadAndTail(command.limits.outputBytes);
+      const decoder = new StringDecoder("utf8");
+      tree.stdout.on("data", (chunk: Buffer) => {
+        kept.add(chunk);
+        const text = decoder.write(chunk);
+        if (text !== "") options.onOutput?.(text);
+      });
+      const drained = new Promise<void>((resolve) => tree.stdout.once("close", resolve));
+      const end = await tree.ended;
+      await Promise.race([drained, setting.clock.sleep(DRAIN_MS)]);
+      return { ...end, output: kept.text(), outputTruncated: end.outputTruncated || kept.isTruncated };
+    },
+  };
+}
+
+/** Folders of a dure that was killed; their names begin with its number. */
+function removeAbandoned(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const maker = /^p-(\d+)-/.exec(name)?.[1];
+    if (maker !== undefined && !exists(Number(maker))) removeFolder(path.join(parent, name));
+  }
+}
+
+function removeFolder(folder: string): void {
+  try {
+    for (const layer of readdirSync(folder).filter((name) => name.startsWith("layer-"))) {
+      const work = path.join(folder, layer, "work/work"); // made by overlayfs so that not even its owner may look into it
+      if (lstatSync(work, { throwIfNoEntry: false })?.isDirectory()) chmodSync(work, 0o700);
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+}

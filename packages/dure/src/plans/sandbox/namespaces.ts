@@ -1,0 +1,216 @@
+import { lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { GATE, quote } from "./gate.ts";
+import { isWithin } from "./mount-plan.ts";
+import { mountOf, ownMounts, tableLine, type Mount } from "./mount-table.ts";
+import { countsPerNamespace } from "./process-counter.ts";
+import { findTool } from "./tools.ts";
+import { DEVICE_LINKS, DEVICES, machineControls, planSurroundings, TEMPORARY, type Surroundings } from "./surroundings.ts";
+import type { Confiner, Enclosure } from "./confiner.ts";
+import type { SandboxSetting } from "./sandbox.ts";
+
+/**
+ * Isolation by util-linux alone. A first user namespace may mount: it builds a root of its own, in which everything is
+ * read-only but what the confinement says. A second one inside it has no privilege over those mounts, and runs the command:
+ * to the kernel they belong to somebody else, so they can neither be removed nor be made writable, not even by root.
+ *
+ *     dure → setpriv (dies with dure) → unshare (user, mount, pid) → sh, the first process: mounts → unshare (user) → gate → command
+ */
+export function openNamespaces(setting: SandboxSetting): Confiner {
+  const tools = {
+    unshare: findTool("unshare"),
+    setpriv: findTool("setpriv"),
+    mount: findTool("mount"),
+    umount: findTool("umount"),
+    pivot: findTool("pivot_root"),
+  };
+  const user = process.getuid?.() ?? 0;
+  const group = process.getgid?.() ?? 0;
+  const devices = makeDeviceFolder(setting.folder);
+
+  return {
+    kind: "namespaces",
+    async enclose(confinement, folder): Promise<Enclosure> {
+      const network = confinement.network ?? "host";
+      const table = mountTables(planSurroundings(confinement, setting), devices, folder, ownMounts());
+      const before = path.join(folder, "before.tab");
+      const after = path.join(folder, "after.tab");
+      writeFileSync(before, table.before.join("\n") + "\n");
+      writeFileSync(after, table.after.join("\n") + "\n");
+      const inner = [
+        tools.unshare,
+        "--user",
+        `--map-user=${user === 0 ? NOBODY : user}`,
+        `--map-group=${group === 0 ? NOBODY : group}`,
+        "--",
+        tools.setpriv,
+        "--no-new-privs",
+        "--inh-caps=-all",
+        "--",
+        "/bin/sh",
+        "-c",
+        GATE,
+      ];
+      const script = path.join(folder, "enter.sh");
+      const mountAll = (file: string): string => `${tools.mount} --all --fstab ${quote(file)}`;
+      writeFileSync(
+        script,
+        [
+          "set -e",
+          "umask 022",
+          ...(network === "none" ? [`${findTool("ip")} link set lo up`] : []),
+          mountAll(before),
+          `mkdir -p -m 1777 ${table.folders.map(quote).join(" ")}`,
+          ...table.files.map((file) => `: >${quote(file)}`),
+          mountAll(after),
+          `cd ${quote(table.root)}`,
+          `${tools.pivot} . .`,
+          `${tools.umount} -l .`,
+          "cd /",
+          "umask 022",
+          "set +e",
+          inner.map(quote).join(" "),
+          "exit $?", // without it this shell would become the command and be the first process no more
+        ].join("\n"),
+      );
+      return {
+        argv: [
+          tools.setpriv,
+          "--pdeathsig=KILL",
+          "--",
+          tools.unshare,
+          ...["--user", "--map-root-user", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--propagation=private"],
+          ...(network === "none" ? ["--net"] : []),
+          "--",
+          "/bin/sh",
+          script,
+        ],
+        hasInit: true,
+        countsOwnProcesses: countsPerNamespace(user),
+      };
+    },
+  };
+}
+
+/** As whom root sees itself inside: not as root, since programs take that for privileges. */
+const NOBODY = 65_534;
+
+/**
+ * Where parts lie until they are mounted: a memory file system over the old /sys, which has a plain name (overlayfs takes
+ * no comma or colon), is no source of anything, and is gone with the old root.
+ */
+const STAGE = "/sys";
+/** Of everything that is written to /tmp, /dev/shm or a skeleton, each. */
+const MEMORY = "size=1g";
+/** The source of what comes from no disk: `mount --all` leaves out what seems to be mounted already, by source and target. */
+const OURS = "dure";
+const QUIET = ["nosuid", "nodev"] as const;
+
+/** What /dev looks like inside, without the devices themselves: they are mounted over the empty files. */
+function makeDeviceFolder(parent: string): string {
+  const folder = path.join(parent, "dev");
+  for (const name of ["pts", "shm"]) mkdirSync(path.join(folder, name), { recursive: true });
+  for (const device of DEVICES) writeFileSync(path.join(folder, device), "");
+  for (const [name, to] of Object.entries(DEVICE_LINKS)) {
+    if (!lstatSync(path.join(folder, name), { throwIfNoEntry: false })) symlinkSync(to, path.join(folder, name));
+  }
+  return folder;
+}
+
+interface MountTables {
+  readonly root: string;
+  /** The new root, all read-only, and the stage. */
+  readonly before: readonly string[];
+  /** To be made in the stage after that. */
+  readonly folders: readonly string[];
+  readonly files: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** What to mount, in tables for `mount --all`: one process mounts hundreds of places in some milliseconds. */
+function mountTables(surroundings: Surroundings, devices: string, folder: string, mounts: readonly Mount[]): MountTables {
+  const root = path.join(folder, "root");
+  mkdirSync(root);
+  const at = (place: string): string => path.join(root, place);
+  const flagsAt = (place: string): readonly string[] => mountOf(place, mounts)?.flags ?? [];
+  const covers = surroundings.places.filter(({ look }) => look === "hidden").map((place) => place.path);
+  const stays = (mount: Mount): boolean => !covers.some((cover) => mount.at !== "/" && isWithin(mount.at, cover));
+
+  const before = [
+    tableLine("/", root, "none", ["rbind"]),
+    ...mounts.filter(stays).map((mount) => tableLine("none", at(mount.at), "none", ["remount", "bind", "ro", ...QUIET, ...mount.flags])),
+    tableLine(OURS, STAGE, "tmpfs", ["mode=755", MEMORY]),
+  ];
+
+  const folders: string[] = [];
+  const files = [`${STAGE}/nothing`];
+  const after = [
+    tableLine(OURS, at("/proc"), "proc", [...QUIET, "noexec"]),
+    ...machineControls().map((control) => tableLine(at(control), at(control), "none", ["bind", "ro", ...QUIET, "noexec"])),
+    tableLine(devices, at("/dev"), "none", ["bind", "ro", "nosuid", "noexec"]),
+    ...DEVICES.map((device) => tableLine(`/dev/${device}`, at(`/dev/${device}`), "none", ["bind", "nosuid", "noexec", ...flagsAt("/dev")])),
+    tableLine(OURS, at("/dev/pts"), "devpts", ["newinstance", "ptmxmode=0666", "mode=620", "nosuid", "noexec"]),
+    tableLine(OURS, at("/dev/shm"), "tmpfs", ["mode=1777", MEMORY, ...QUIET]),
+  ];
+
+  if (surroundings.newTemporary) {
+    folders.push(`${STAGE}/old-tmp`, `${STAGE}/tmp/upper`, `${STAGE}/tmp/work`);
+    after.push(tableLine(TEMPORARY, `${STAGE}/old-tmp`, "none", ["rbind"]));
+    after.push(overlayLine(at(TEMPORARY), `${STAGE}/old-tmp`, `${STAGE}/tmp`));
+  }
+
+  for (const [index, place] of surroundings.places.entries()) {
+    const target = at(place.path);
+    const own = [...QUIET, ...flagsAt(place.path)];
+    const part = `${STAGE}/${index}`;
+    const bind = (access: readonly string[]): void => {
+      after.push(tableLine(place.path, target, "none", ["rbind", ...access, ...own]));
+      for (const mount of mounts.filter((mount) => isWithin(mount.at, place.path))) {
+        after.push(tableLine("none", at(mount.at), "none", ["remount", "bind", ...access, ...QUIET, ...mount.flags]));
+      }
+    };
+    switch (place.look) {
+      case "hidden":
+        if (!place.isFolder) {
+          after.push(tableLine(`${STAGE}/nothing`, target, "none", ["bind", "ro", ...QUIET]));
+          break;
+        }
+        folders.push(part);
+        for (const entry of place.skeleton) {
+          const made = path.join(part, entry.path);
+          folders.push(entry.isFolder ? made : path.dirname(made));
+          if (!entry.isFolder) files.push(made);
+        }
+        after.push(tableLine(part, target, "none", ["bind", "ro", ...QUIET]));
+        break;
+      case "readOnly":
+      case "shown":
+        bind(["ro"]);
+        break;
+      case "writable":
+        bind(["rw"]);
+        break;
+      case "pinned":
+        after.push(tableLine(target, target, "none", ["rbind", ...own]));
+        break;
+      case "disposable": {
+        const layer = path.join(folder, `layer-${index}`); // on disk: what a test run writes may be larger than the memory
+        mkdirSync(path.join(layer, "upper"), { recursive: true });
+        mkdirSync(path.join(layer, "work"));
+        folders.push(`${part}/lower`, `${part}/layer`);
+        after.push(tableLine(place.path, `${part}/lower`, "none", ["rbind"]));
+        after.push(tableLine(layer, `${part}/layer`, "none", ["rbind"]));
+        after.push(overlayLine(target, `${part}/lower`, `${part}/layer`));
+        break;
+      }
+      default:
+        place.look satisfies never;
+    }
+  }
+  return { root, before, folders, files, after };
+}
+
+/** Source: kernel docs, filesystems/overlayfs; `userxattr` is what it asks for in a user namespace. */
+function overlayLine(target: string, lower: string, layer: string): string {
+  return tableLine(OURS, target, "overlay", ["userxattr", `lowerdir=${lower},upperdir=${layer}/upper,workdir=${layer}/work`, ...QUIET]);
+}

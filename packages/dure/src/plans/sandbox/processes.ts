@@ -1,0 +1,199 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import type { Clock } from "../../kernel/clock.ts";
+import { codeOf } from "../../kernel/errors.ts";
+import type { ProcessIdentity } from "./sandbox.ts";
+
+/**
+ * Processes as the system shows them: who one is, who belongs to its tree, and how a whole tree is ended. On Linux from
+ * /proc; elsewhere only process groups are known.
+ */
+
+/** Between two looks at processes that were killed, milliseconds. */
+const LOOK_AGAIN_MS = 5;
+
+/** The users of the kind `other-user`: 60578–61183, which nobody gives out. Source: systemd, docs/UIDS-GIDS.md. */
+const FIRST_USER = 60_578;
+const USERS = 606;
+
+interface ProcessState {
+  readonly pid: number;
+  /** `Z`: dead, not yet collected by its parent. */
+  readonly state: string;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  readonly startedTicks: string;
+}
+
+/** Who the process is now; undefined when there is none of that number. */
+export function identify(pid: number): ProcessIdentity | undefined {
+  const state = stateOf(pid);
+  return state && { host: hostname(), bootId: bootId(), pid, groupId: pid, startedTicks: state.startedTicks };
+}
+
+/** The value of DURE_SANDBOX in the whole tree of the process. Pure. */
+export function markerOf(identity: ProcessIdentity): string {
+  return `${identity.pid}-${identity.startedTicks}`;
+}
+
+/** Whether the very process runs; a zombie does not. */
+export function isRunning(identity: Pick<ProcessIdentity, "pid" | "startedTicks">): boolean {
+  const state = stateOf(identity.pid);
+  return state !== undefined && state.state !== "Z" && state.startedTicks === identity.startedTicks;
+}
+
+/** The user as whom the process with that number works in `other-user`. Pure: it is found again after a crash. */
+export function userOf(pid: number): number {
+  return FIRST_USER + (pid % USERS);
+}
+
+/** Whether any process belongs to the user. */
+export function hasProcesses(user: number): boolean {
+  return allProcesses().some((process) => process.state !== "Z" && ownerOf(process.pid) === user);
+}
+
+/** Children of the process's first thread, oldest first. Source: proc_tid_children(5), which kernels may lack. */
+export function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+  } catch {
+    return allProcesses().flatMap((process) => (process.parent === pid ? [process.pid] : []));
+  }
+}
+
+/**
+ * Every running process of the tree: descendants, members of group and session, those that carry the marker, and those of
+ * the user that only this tree has. The root is among them only while it is that very process.
+ */
+function treeOf(root: ProcessIdentity): readonly number[] {
+  if (process.platform !== "linux") return groupAnswers(root.groupId) ? [root.pid] : [];
+
+  const all = allProcesses();
+  const rootState = all.find((process) => process.pid === root.pid);
+  const rootIsOther = rootState !== undefined && rootState.startedTicks !== root.startedTicks; // its number was given away
+  const found = new Set<number>();
+  if (rootState && !rootIsOther) found.add(root.pid);
+  const marker = `DURE_SANDBOX=${markerOf(root)}`;
+  for (const { pid, group, session } of all) {
+    if (!rootIsOther && (group === root.groupId || session === root.groupId)) found.add(pid);
+    else if (markersOf(pid).includes(marker)) found.add(pid);
+  }
+  const user = userOf(root.pid);
+  if ([...found].some((pid) => ownerOf(pid) === user)) {
+    for (const { pid } of all) if (ownerOf(pid) === user) found.add(pid);
+  }
+
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
+  }
+  const running = new Set(all.filter(({ state }) => state !== "Z").map(({ pid }) => pid));
+  return [...found].filter((pid) => running.has(pid) && pid !== process.pid);
+}
+
+/** Kills the tree and waits until nothing of it runs, however fast it forks. Whether anything ran. */
+export async function endTree(root: ProcessIdentity, clock: Clock): Promise<boolean> {
+  for (let ran = false; ; ran = true) {
+    const members = treeOf(root);
+    if (members.length === 0) return ran;
+    for (const pid of members) signalTo(pid, "SIGKILL");
+    if (isRunning(root)) signalTo(-root.groupId, "SIGKILL"); // at once for the whole group
+    await clock.sleep(LOOK_AGAIN_MS);
+  }
+}
+
+/** Asks everything in the group but `except` to end. */
+export function askGroup(root: ProcessIdentity, except: readonly number[]): void {
+  if (process.platform !== "linux") return signalTo(-root.groupId, "SIGTERM");
+  for (const { pid, group, state } of allProcesses()) {
+    if (group === root.groupId && state !== "Z" && !except.includes(pid)) signalTo(pid, "SIGTERM");
+  }
+}
+
+/** Sends a signal; that there is nobody left is no error. */
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
+  }
+}
+
+export function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "";
+  }
+}
+
+function allProcesses(): readonly ProcessState[] {
+  return readdirSync("/proc").flatMap((name) => {
+    const state = /^\d+$/.test(name) ? stateOf(Number(name)) : undefined;
+    return state ? [state] : [];
+  });
+}
+
+/** Source: proc_pid_stat(5), fields 3, 4, 5, 6 and 22. */
+function stateOf(pid: number): ProcessState | undefined {
+  if (process.platform !== "linux") return stateByPs(pid);
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before it may hold anything
+    return {
+      pid,
+      state: fields[0] ?? "",
+      parent: Number(fields[1]),
+      group: Number(fields[2]),
+      session: Number(fields[3]),
+      startedTicks: fields[19] ?? "",
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function stateByPs(pid: number): ProcessState | undefined {
+  try {
+    const line = execFileSync("ps", ["-p", String(pid), "-o", "state=,ppid=,pgid=,lstart="], { encoding: "utf8" }).trim();
+    const [state = "", parent, group, ...started] = line.split(/\s+/);
+    return { pid, state: state.slice(0, 1), parent: Number(parent), group: Number(group), session: 0, startedTicks: started.join(" ") };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Values that the process was started with for DURE_SANDBOX; none for a process that we may not look into. */
+function markersOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").filter((variable) => variable.startsWith("DURE_SANDBOX="));
+  } catch {
+    return [];
+  }
+}
+
+/** Real user of the process. Source: proc_pid_status(5). */
+function ownerOf(pid: number): number | undefined {
+  try {
+    return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function groupAnswers(group: number): boolean {
+  try {
+    process.kill(-group, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a process of that number runs. */
+export function exists(pid: number): boolean {
+  const state = stateOf(pid);
+  return state !== undefined && state.state !== "Z";
+}

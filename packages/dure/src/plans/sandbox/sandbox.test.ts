@@ -1,0 +1,454 @@
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { createServer, type AddressInfo } from "node:net";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../kernel/clock.ts";
+import { codeOf } from "../../kernel/errors.ts";
+import { countsPerNamespace, openProcessCounter } from "./process-counter.ts";
+import { endProcess, openSandbox, type Confinement, type IsolationKind, type ProcessIdentity, type Sandbox, type SandboxCommand, type SandboxLimits } from "./sandbox.ts";
+
+const PROTECTING = ["bubblewrap", "namespaces", "other-user"] as const;
+const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-sandbox-"));
+chmodSync(folder, 0o755);
+
+const opened = new Map<IsolationKind, Sandbox>();
+const unavailable = new Map<IsolationKind, string>();
+for (const kind of PROTECTING) {
+  try {
+    opened.set(kind, await openSandbox({ wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox"), home: path.join(folder, "home"), clock: systemClock }));
+  } catch (error) {
+    unavailable.set(kind, String(error));
+  }
+}
+const works = (program: string, ...args: readonly string[]): boolean => spawnSync(program, args).status === 0;
+const isRoot = process.getuid?.() === 0;
+/** Comes before a command line that an unprivileged user runs. */
+const asUser = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : [];
+const usersMayHaveNamespaces = works("env", ...asUser, "unshare", "--user", "--map-root-user", "--mount", "true");
+const protecting = [...opened.values()];
+opened.set("audit", await openSandbox({ wanted: "audit", folder: path.join(folder, "sandbox"), clock: systemClock }));
+const ran = `ran: ${[...opened.keys()].join(", ")}; not here: ${[...unavailable.keys()].join(", ") || "none"}; namespaces for users: ${usersMayHaveNamespaces ? "yes" : "no"}`;
+
+const HOST = fileURLToPath(new URL("test-host.ts", import.meta.url));
+
+async function linesOf(host: ReturnType<typeof spawn>): Promise<readonly Record<string, unknown>[]> {
+  const lines: Record<string, unknown>[] = [];
+  for await (const line of createInterface({ input: host.stdout! })) lines.push(JSON.parse(line) as Record<string, unknown>);
+  return lines;
+}
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A place with everything that an attack could go for; only `own` is owned. Its name is as bad as names get. */
+let base: string;
+let count = 0;
+const at = (...parts: string[]): string => path.join(base, ...parts);
+
+beforeEach(() => {
+  base = path.join(folder, `두레 it's, a:b\n${count++}`);
+  mkdirSync(at("own/deep/er"), { recursive: true });
+  for (const name of ["other", "secret", "own/secrets", "scratch"]) mkdirSync(at(name));
+  for (const name of ["own/mine", "own/deep/er/kept", "other/file", "secret/key", "own/secrets/key"]) writeFileSync(at(name), `${name}\n`);
+  mkdirSync(path.join(folder, "home/.ssh"), { recursive: true });
+  chmodSync(path.join(folder, "home/.ssh"), 0o700);
+  writeFileSync(path.join(folder, "home/.ssh/id"), "private", { mode: 0o600 });
+  writeFileSync(path.join(folder, "home/readme"), "public");
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+function confinement(more: Partial<Confinement> = {}): Confinement {
+  return {
+    cwd: base,
+    writable: [at("own"), at("scratch")],
+    readOnly: [at("own/deep/er/kept")],
+    hidden: [at("secret"), at("own/secrets")],
+    disposable: [],
+    ...more,
+  };
+}
+
+const LIMITS: SandboxLimits = { timeMs: 20_000, outputBytes: 1_000_000, fileBytes: 10_000_000, processes: 200 };
+
+function command(what: SandboxCommand["command"], more: Partial<SandboxCommand> = {}, limits: Partial<SandboxLimits> = {}): SandboxCommand {
+  const env = { PATH: process.env["PATH"]!, HOME: at("scratch"), TMPDIR: at("scratch"), GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" };
+  return { command: what, env, limits: { ...LIMITS, ...limits }, ...more };
+}
+
+/** Every path below with what it is, but for those that may change. */
+function snapshot(of: string, except: readonly string[] = []): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const look = (place: string): void => {
+    if (except.includes(place)) return;
+    const entry = lstatSync(place);
+    const what = entry.isSymbolicLink() ? `→ ${readlinkSync(place)}` : entry.isFile() ? readFileSync(place, "latin1") : "";
+    found[path.relative(of, place)] = `${entry.mode.toString(8)} ${entry.uid} ${entry.nlink * Number(entry.isFile())} ${what}`;
+    if (entry.isDirectory()) for (const name of readdirSync(place)) look(path.join(place, name));
+  };
+  look(of);
+  return found;
+}
+
+/** Processes with the word on their command line, wherever they went. */
+function withWord(word: string): readonly string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(word) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    } catch {
+      return false;
+    }
+  });
+}
+
+const aWord = (): string => `${1_000 + count}.${process.pid}${Math.floor(Math.random() * 1e6)}`;
+
+async function until(condition: () => boolean): Promise<void> {
+  for (const from = performance.now(); !condition(); ) {
+    if (performance.now() - from > 15_000) throw new Error("it did not happen within 15 s");
+    await systemClock.sleep(5);
+  }
+}
+
+test(`at least one kind of isolation protects on this machine (${ran})`, () => {
+  expect(protecting.length, [...unavailable.values()].join("\n")).toBeGreaterThan(0);
+});
+
+test("a kind that could run here does run: its absence would hide all its tests", () => {
+  const could: Record<(typeof PROTECTING)[number], boolean> = {
+    bubblewrap: works("bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"),
+    namespaces: works("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc", "true"),
+    "other-user": isRoot && works("setpriv", "--version"),
+  };
+
+  expect(PROTECTING.filter((kind) => could[kind] && !opened.has(kind)), [...unavailable.values()].join("\n")).toEqual([]);
+});
+
+/** What a worker might do to get out. Each is a real program; none may change anything but what is owned. */
+const ATTACKS: Readonly<Record<string, string>> = {
+  "a path that climbs out": `echo bad > own/../other/file; echo bad > ../escaped; echo bad > own/deep/../../other/new`,
+  "an absolute path": `echo bad > "$PWD/other/file"; echo bad > /etc/escaped; echo bad > /usr/escaped`,
+  "a symbolic link out of what is owned": `ln -s ../other/file own/link; echo bad > own/link; ln -s .. own/up; echo bad > own/up/other/new; cp own/mine own/up/other/copied`,
+  "a folder replaced by a link": `mv own/deep own/away; rm -rf own/deep; ln -s ../other own/deep; mkdir -p own/deep/er; echo bad > own/deep/er/kept; echo bad > own/deep/file`,
+  "a rename over what is not owned": `echo bad > own/new; mv -f own/new other/file; mv -f own/mine own/deep/er/kept; mv -f own other; mv -f other own/other`,
+  "a rename of the folder around what is kept": `mv own/deep/er own/deep/aside; mv own/deep own/aside; mkdir -p own/deep/er; echo bad > own/deep/er/kept`,
+  "a hard link into what is owned": `ln other/file own/hard; echo bad >> own/hard; ln own/deep/er/kept own/hard2; echo bad >> own/hard2`,
+  "removing": `rm -rf other own/deep/er/kept secret; rmdir own/secrets; unlink own/deep/er/kept`,
+  "modes, times and owners": `chmod 777 other other/file own/deep/er/kept .; chown 1 other/file; touch -d 2001-01-01 other/file; chattr +i other/file; setfattr -n user.x -v 1 other/file; truncate -s 0 other/file`,
+  "mounting": `mount -o remount,rw /; mount -o remount,bind,rw "$PWD/own/deep/er/kept"; umount "$PWD/own/deep/er/kept"; umount -l "$PWD/secret"; umount -l /; mount --bind own other; mount -t tmpfs none other; echo bad > own/deep/er/kept; echo bad > other/file`,
+  "namespaces of its own": `unshare --user --map-root-user --mount sh -c '
+      mount -o remount,rw /; mount -o remount,bind,rw "$PWD"; mount -o remount,bind,rw "$PWD/own/deep/er/kept"; umount "$PWD/own/deep/er/kept"; umount -l "$PWD/secret"; umount -l /proc
+      echo bad > own/deep/er/kept; echo bad > other/file; cat secret/key; mkdir own/m; mount --rbind / own/m; mount -o remount,bind,rw own/m; echo bad > "own/m/$PWD/other/file"; chroot own/m sh -c "echo bad > /etc/escaped"'`,
+  "devices and raw disks": `disk=$(awk '$5 == "/" {print $3}' /proc/self/mountinfo); mknod own/disk b \${disk%:*} \${disk#*:} && head -c 1 own/disk && echo READ-THE-DISK; for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/mem; do head -c 1 $d && echo READ-THE-DISK; done; truncate -s 1M own/img; losetup -f own/img && echo READ-THE-DISK; debugfs -R stats /dev/vda | grep -q Inode && echo READ-THE-DISK`,
+  "the processes around it": `tr '\\0' '\\n' </proc/1/environ | grep -q VITEST && echo SAW-ANOTHER; for place in /proc/1/root /proc/1/cwd /proc/$DURE/root /proc/$DURE/cwd /proc/$PPID/root; do echo bad > "$place$PWD/other/file"; done; ls /proc/$DURE/fd && echo SAW-ANOTHER; kill -9 $DURE && echo KILLED; kill -9 1; nsenter --target 1 --mount --user true && echo SAW-ANOTHER; nsenter --target $DURE --mount true && echo SAW-ANOTHER; dd if=/dev/zero of=/proc/$DURE/mem count=1 && echo SAW-ANOTHER`,
+  "the controls of the machine": `for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/vm/swappiness /proc/sysrq-trigger /sys/kernel/uevent_helper /sys/fs/cgroup/pids/cgroup.procs /sys/fs/cgroup/cgroup.procs; do [ -e $f ] && dd if=/dev/null of=$f 2>/dev/null conv=notrunc && echo OPENED $f; done; true`,
+  "git of the user's repository": `cd user && { echo 'exit 0' > .git/hooks/pre-commit; git config core.fsmonitor /bin/false; git config --global core.hooksPath /; git gc --prune=now; git worktree remove --force ../other; git update-ref -d HEAD; git commit --allow-empty -m bad; git reset --hard HEAD~1; git branch bad; git stash; rm -rf .git; echo bad > ../user/file; }`,
+};
+
+describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$kind", ({ kind, sandbox }) => {
+  const git = (...args: string[]): void => {
+    const result = spawnSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", "-C", at("user"), ...args], { encoding: "utf8" });
+    if (result.status !== 0) throw new Error(result.stderr);
+  };
+  test.each(Object.entries(ATTACKS))("changes nothing but what is owned: %s", async (name, script) => {
+    mkdirSync(at("user"));
+    git("init", "-q");
+    for (const text of ["one", "two"]) {
+      writeFileSync(at("user/file"), text);
+      git("add", ".");
+      git("commit", "-qm", text);
+    }
+    writeFileSync(at("user/file"), "not yet committed");
+    const mayChange = [at("own"), at("scratch")];
+    const before = snapshot(base, mayChange);
+    const kept = readFileSync(at("own/deep/er/kept"), "utf8");
+
+    const end = await sandbox.run(confinement(), command(`export DURE=${process.pid}; ${script}\necho survived`, {}));
+
+    expect(snapshot(base, mayChange)).toEqual(before);
+    if (existsSync(at("own/deep/er"))) expect(readFileSync(at("own/deep/er/kept"), "utf8")).toBe(kept);
+    expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
+    for (const place of ["/etc/escaped", "/usr/escaped", path.join(folder, "escaped")]) expect(existsSync(place), place).toBe(false);
+    expect(end.output, name).not.toMatch(/READ-THE-DISK|SAW-ANOTHER|KILLED|OPENED/);
+    expect(end.output, "the attack ran to its end").toContain("survived");
+    expect(lstatSync(at("own/deep/er/kept")).isFile(), "what is kept is where it was").toBe(true);
+  });
+
+  test("shows what is not named, writes what is owned, hides what is hidden, keeps what is kept", async () => {
+    const end = await sandbox.run(
+      confinement(),
+      command(`cat other/file own/mine own/deep/er/kept; ls -A secret own/secrets; cat secret/key own/secrets/key; echo new > own/new; mkdir own/dir; echo s > scratch/s; echo t > "$TMPDIR/t"; rm own/mine`),
+    );
+
+    expect(end.output).toContain("other/file\nown/mine\nown/deep/er/kept");
+    expect(end.output).not.toMatch(/^(secret|own\/secrets)\/key$/m);
+    expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
+    expect(statSync(at("own/dir")).isDirectory()).toBe(true);
+    expect(existsSync(at("own/mine"))).toBe(false);
+    expect(readdirSync(at("scratch")).toSorted()).toEqual(["s", "t"]);
+    expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
+  });
+
+  test("covers the secrets of the home folder and nothing else there", async () => {
+    const end = await sandbox.run(confinement(), command(["cat", path.join(folder, "home/readme"), path.join(folder, "home/.ssh/id")]));
+
+    expect(end.output).toContain("public");
+    expect(end.output).not.toContain("private");
+  });
+
+  test("opens an owned folder inside a hidden one again", async () => {
+    chmodSync(base, 0o700); // another user sees what is open to all: then the sandbox refuses to start
+    const hidden = confinement({ hidden: [base, at("own/secrets")], cwd: at("own") });
+
+    const end = await sandbox.run(hidden, command(`echo new > new; cat ../other/file; cat secrets/key; true`));
+
+    expect(end.output).not.toMatch(/^(other\/file|own\/secrets\/key)$/m);
+    expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
+  });
+
+  test("forgets what was written to a disposable folder, removed folders included, and keeps what is owned in it", async () => {
+    mkdirSync(at("tree/own"), { recursive: true });
+    mkdirSync(at("tree/lib/a"), { recursive: true });
+    writeFileSync(at("tree/lib/a/file"), "before");
+    const before = snapshot(at("tree"), [at("tree/own")]);
+
+    const end = await sandbox.run(
+      confinement({ cwd: at("tree"), writable: [at("tree/own")], readOnly: [], hidden: [], disposable: [at("tree")] }),
+      command(`rm -r lib && mkdir -p lib/a && echo after > lib/a/file && cat lib/a/file; echo built > out; echo stays > own/result`),
+    );
+
+    expect(end).toMatchObject({ exitCode: 0, output: "after\n" });
+    expect(snapshot(at("tree"), [at("tree/own")])).toEqual(before);
+    expect(readFileSync(at("tree/own/result"), "utf8")).toBe("stays\n");
+  });
+
+  test("keeps 300 files of an owned folder", async () => {
+    const names = Array.from({ length: 300 }, (_, index) => at("own", `kept ${index}`));
+    for (const name of names) writeFileSync(name, "before");
+
+    const end = await sandbox.run(confinement({ readOnly: names }), command(`for f in own/kept*; do { echo bad > "$f"; } 2>/dev/null; done; rm -f own/kept*; mv -f own/mine 'own/kept 7'; echo good > own/free`));
+
+    expect(end.because).toBe("exited");
+    expect(names.filter((name) => readFileSync(name, "utf8") !== "before")).toEqual([]);
+    expect(readFileSync(at("own/free"), "utf8")).toBe("good\n");
+  });
+
+  test("bounds how many processes run at a time, where the system counts them", async () => {
+    const isBounded = kind === "other-user" || openProcessCounter() !== undefined || countsPerNamespace(process.getuid?.());
+
+    const end = await sandbox.run(confinement(), command(`for i in $(seq 60); do sleep 5 & echo started; done; kill $(jobs -p)`, {}, { processes: 20 }));
+
+    expect((end.output.match(/^started$/gm) ?? []).length <= 20).toBe(isBounded);
+  });
+
+  test("reaches nothing of the host's network when it may not, and itself all the same", async () => {
+    const server = createServer((socket) => void socket.end("hello"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const script = `const net = require("node:net");
+      net.connect(${port}, "127.0.0.1").on("connect", () => console.log("host reached")).on("error", (error) => console.log(error.code));
+      const own = net.createServer((socket) => socket.end()).listen(0, "127.0.0.1", () => net.connect(own.address().port, "127.0.0.1").on("connect", () => { console.log("itself reached"); own.close(); }));`;
+
+    const withHost = await sandbox.run(confinement(), command(["node", "-e", script]));
+    const alone = await sandbox.run(confinement({ network: "none" }), command(["node", "-e", script])).catch(codeOf);
+    server.close();
+
+    expect(withHost.output).toContain("host reached");
+    expect(alone).toEqual(kind === "other-user" ? "SANDBOX_NETWORK" : expect.objectContaining({ output: expect.stringMatching(/^(ECONNREFUSED\nitself reached|itself reached\nECONNREFUSED)\n$/) }));
+  });
+
+  test("works the same for an unprivileged user, or says why it cannot", async () => {
+    const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-nobody-"));
+    for (const name of ["own", "other"]) mkdirSync(path.join(own, name));
+    for (const name of ["own/kept", "other/file"]) writeFileSync(path.join(own, name), "before");
+    if (isRoot) spawnSync("chown", ["-R", "65534:65534", own]);
+    const order = {
+      open: { wanted: "enforced", kinds: [kind], folder: path.join(own, "sandbox") },
+      confinement: { cwd: own, writable: [path.join(own, "own")], readOnly: [path.join(own, "own/kept")], hidden: [], disposable: [path.join(own, "other")] },
+      command: command(`echo vanishes > other/file; echo bad > own/kept; mount -o remount,bind,rw "$PWD/own/kept"; unshare -rm sh -c 'umount own/kept; mount -o remount,bind,rw .; echo bad > own/kept; echo bad > outside'; echo bad > outside; echo good > own/new; for i in $(seq 60); do sleep 5 & echo started; done 2>/dev/null`, {}, { processes: 20 }),
+    };
+
+    const lines = await linesOf(spawn("env", [...asUser, "node", "--conditions=dure-source", HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] }));
+    const after = snapshot(own, [path.join(own, "sandbox")]);
+    const last = lines.at(-1)!;
+    rmSync(own, { recursive: true, force: true });
+
+    if (kind === "other-user" || !usersMayHaveNamespaces) expect(last["error"]).toMatch(/ISOLATION_UNAVAILABLE|Tried/);
+    else {
+      expect(last, JSON.stringify(lines)).toMatchObject({ kind, end: { because: "exited" } });
+      expect(Object.keys(after).toSorted()).toEqual(["", "other", "other/file", "own", "own/kept", "own/new"]);
+      for (const name of ["own/kept", "other/file"]) expect(after[name]).toMatch(/ before$/);
+      expect(((last["end"] as { output: string }).output.match(/^started$/gm) ?? []).length).toBeLessThanOrEqual(20);
+    }
+  });
+
+  test("refuses an owned path that leads elsewhere through a link", async () => {
+    symlinkSync(at("other"), at("link"));
+
+    const refused = sandbox.run(confinement({ writable: [at("link")], readOnly: [] }), command(["true"]));
+
+    await expect(refused).rejects.toMatchObject({ code: "SANDBOX_PATH_NOT_REAL" });
+  });
+
+  test("gives no descriptor of ours to the command", async () => {
+    const order = { open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") }, confinement: confinement({ hidden: [] }), command: command(`ls /proc/self/fd | tr '\\n' ' '; sh -c 'echo bad >&9'; bash -c 'echo bad >&57' || echo closed`) };
+    const target = openSync(at("other/file"), "a");
+    const host = spawn("bash", ["-c", `exec 7>>"$0" 9>>"$0" 57>>"$0"; exec node --conditions=dure-source "$1" "$2"`, at("other/file"), HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit", target] });
+    closeSync(target);
+
+    const lines = await linesOf(host);
+
+    expect(lines.at(-1)).toMatchObject({ end: { exitCode: 0 } });
+    expect(readFileSync(at("other/file"), "utf8")).toBe("other/file\n");
+  });
+});
+
+describe.each([...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$kind: a process tree", ({ kind, sandbox }) => {
+  test("gives exit code, output in its order, input and exactly the environment that was handed in", async () => {
+    const env = { PATH: process.env["PATH"]!, ODD: "it's\n$HOME \\ 한글", "npm_config_//x:_auth": "1", UID: "7", LD_LIBRARY_PATH: "/nowhere" };
+
+    const end = await sandbox.run(confinement(), command(["sh", "-c", "cat; echo err >&2; echo out; exit 3"], { env, input: "in\n" }));
+    const variables = await sandbox.run(confinement(), command(["/usr/bin/env", "-0"], { env }));
+
+    expect(end).toEqual({ exitCode: 3, signal: null, because: "exited", outputTruncated: false, output: "in\nerr\nout\n" });
+    const seen = Object.fromEntries(variables.output.split("\0").filter(Boolean).map((variable) => variable.split(/=([^]*)/).slice(0, 2) as [string, string]));
+    expect(seen).toEqual({ ...env, DURE_SANDBOX: expect.stringMatching(/^\d+-\d+$/), PWD: expect.any(String) });
+  });
+
+  test("tells a signal that ended it", async () => {
+    const end = await sandbox.run(confinement(), command("kill -SEGV $$"));
+
+    expect(end).toMatchObject({ exitCode: 139, signal: "SIGSEGV", because: "exited" });
+  });
+
+  test("says that a program or the working folder is missing", async () => {
+    await expect(sandbox.run(confinement(), command(["no-such-program"]))).rejects.toMatchObject({ code: "SANDBOX_COMMAND_MISSING" });
+    await expect(sandbox.run(confinement({ cwd: at("nowhere") }), command(["true"]))).rejects.toMatchObject({ code: "SANDBOX_CWD_MISSING" });
+    expect(readdirSync(path.join(folder, "sandbox")).filter((name) => name.startsWith(`p-${process.pid}-`))).toEqual([]);
+  });
+
+  test("is gone with its first process: a child in a session of its own, one without its environment", async () => {
+    const word = aWord();
+    const marked = kind === "audit" ? "" : `env -i setsid /bin/sleep ${word} & `; // nothing but the environment leads to it there
+
+    const end = await sandbox.run(confinement(), command(`setsid sh -c 'sleep ${word}; echo late > own/late' & setsid setsid sleep ${word} & ${marked} (trap '' TERM HUP; sleep ${word}) & sleep 0.2; echo done`));
+
+    expect(end).toMatchObject({ exitCode: 0, output: "done\n" });
+    expect(withWord(word)).toEqual([]);
+  });
+
+  test("ends at its time limit, also when it ignores SIGTERM", async () => {
+    const word = aWord();
+
+    const end = await sandbox.run(confinement(), command(`trap '' TERM; setsid sh -c "trap '' TERM; sleep ${word}; sleep ${word}" & sleep ${word}; sleep ${word}`, {}, { timeMs: 300 }));
+
+    expect(end).toMatchObject({ because: "time", exitCode: null });
+    expect(withWord(word)).toEqual([]);
+  });
+
+  test("may end by itself within a second after it was asked to", async () => {
+    const process = await sandbox.spawn(confinement(), command(`trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.05; done`));
+    let heard = "";
+    process.stdout.on("data", (chunk: Buffer) => void (heard += chunk.toString()));
+    await until(() => heard.includes("ready"));
+
+    await process.kill();
+
+    expect(heard).toContain("asked");
+    expect(await process.ended).toMatchObject({ because: "aborted" });
+  });
+
+  test("is gone within 2 s after an abort, a fork bomb included", async () => {
+    const word = aWord();
+    const controller = new AbortController();
+    let started = false;
+    const running = sandbox.run(
+      confinement(),
+      command(`trap '' TERM; bomb() { trap '' TERM; sleep ${word} & [ $1 -gt 0 ] && { bomb $(($1 - 1)) & bomb $(($1 - 1)) & setsid sleep ${word} & }; sleep ${word}; }; echo go; bomb 4`),
+      { signal: controller.signal, onOutput: () => (started = true) },
+    );
+    await until(() => started && withWord(word).length > 10);
+
+    const from = performance.now();
+    controller.abort();
+    const end = await running;
+
+    expect(performance.now() - from).toBeLessThan(2_000);
+    expect(end.because).toBe("aborted");
+    expect(withWord(word)).toEqual([]);
+  });
+
+  test("ends when it floods; head and tail of what it said are kept", async () => {
+    const end = await sandbox.run(confinement(), command("echo first; yes 0123456789", {}, { outputBytes: 100_000 }));
+
+    expect(end).toMatchObject({ because: "output", outputTruncated: true });
+    expect(end.output.startsWith("first\n0123456789\n")).toBe(true);
+    expect(end.output.length).toBeLessThanOrEqual(100_000);
+  });
+
+  test("cannot write a huge file", async () => {
+    const end = await sandbox.run(confinement(), command("head -c 5000000 /dev/zero > own/huge; echo $?; ls -l own/huge | awk '{print $5}'", {}, { fileBytes: 1_048_576 }));
+
+    expect(end.output).toMatch(/^(153|1)\n1048576\n$|File size limit exceeded[^]*1048576/);
+  });
+
+  test("does not start before its identity was stored, nor when that fails", async () => {
+    const seen: ProcessIdentity[] = [];
+    const onStart = async (identity: ProcessIdentity): Promise<void> => {
+      await systemClock.sleep(30);
+      expect(existsSync(at("own/started"))).toBe(false);
+      seen.push(identity);
+    };
+
+    const process = await sandbox.spawn(confinement(), command("echo x > own/started; sleep 0.1"), { onStart });
+    await process.ended;
+    const refused = sandbox.spawn(confinement(), command("echo x > own/again"), { onStart: async () => Promise.reject(new Error("no database")) });
+
+    await expect(refused).rejects.toThrow("no database");
+    expect(seen).toEqual([process.identity]);
+    expect(process.identity).toMatchObject({ host: hostname(), groupId: process.identity.pid });
+    expect(existsSync(at("own/started"))).toBe(true);
+    expect(existsSync(at("own/again"))).toBe(false);
+  });
+
+  test("is gone after dure was killed with SIGKILL, and writes no more", async () => {
+    const word = aWord();
+    const open = kind === "audit" ? { wanted: "audit" as const } : { wanted: "enforced" as const, kinds: [kind] };
+    const script = `trap '' TERM HUP; setsid sh -c "trap '' TERM; while :; do echo x >> own/log; sleep 0.01; : ${word}; done" & sleep ${word}`;
+    const order = { open: { ...open, folder: path.join(folder, "sandbox") }, confinement: confinement({ hidden: [] }), command: command(script) };
+    const host = spawn("node", ["--conditions=dure-source", HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
+    let identity: ProcessIdentity | undefined;
+    createInterface({ input: host.stdout }).on("line", (line) => (identity ??= (JSON.parse(line) as { identity?: ProcessIdentity }).identity));
+    const others = new Set([String(host.pid)]); // its own command line holds the word too
+    await until(() => identity !== undefined && withWord(word).filter((pid) => !others.has(pid)).length >= 2);
+
+    host.kill("SIGKILL");
+    await new Promise((resolve) => host.once("exit", resolve));
+    const answer = await endProcess(identity!, { clock: systemClock });
+
+    expect(["ended", "gone"]).toContain(answer);
+    expect(withWord(word)).toEqual([]);
+    expect(await endProcess(identity!, { clock: systemClock })).toBe("gone");
+  });
+
+  test("is never taken for another process with its number", async () => {
+    const running = await sandbox.spawn(confinement(), command("sleep 30"));
+    const { identity } = running;
+
+    expect(await endProcess({ ...identity, host: "elsewhere" }, { clock: systemClock })).toBe("other-host");
+    expect(await endProcess({ ...identity, bootId: "another" }, { clock: systemClock })).toBe("gone");
+    expect(await endProcess({ ...identity, startedTicks: "1" }, { clock: systemClock })).toBe("gone");
+    expect(existsSync(`/proc/${identity.pid}`)).toBe(true);
+    expect(await endProcess(identity, { clock: systemClock })).toBe("ended");
+    await running.ended;
+    expect(existsSync(`/proc/${identity.pid}`)).toBe(false);
+  });
+});
+
+test("an open error names each kind that was tried and why it failed", async () => {
+  const nothing = openSandbox({ wanted: "enforced", kinds: [], folder: path.join(folder, "sandbox"), clock: systemClock });
+
+  await expect(nothing.catch(codeOf)).resolves.toBe("ISOLATION_UNAVAILABLE");
+});

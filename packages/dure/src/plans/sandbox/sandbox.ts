@@ -1,0 +1,188 @@
+import { mkdirSync, realpathSync } from "node:fs";
+import { hostname } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError, messageOf } from "../../kernel/errors.ts";
+import { silentLogger, type Logger } from "../../kernel/logger.ts";
+import { openAudit } from "./audit.ts";
+import { openBubblewrap } from "./bubblewrap.ts";
+import { openConfiner, type Confiner } from "./confiner.ts";
+import { openNamespaces } from "./namespaces.ts";
+import { openOtherUser } from "./other-user.ts";
+import { bootId, endTree } from "./processes.ts";
+import { proveConfinement } from "./proof.ts";
+
+/**
+ * How a process is kept where it belongs: `bubblewrap` and `namespaces`, by mounts that it cannot change; `other-user`, as
+ * another user on a copy; `audit`, not at all.
+ */
+export type IsolationKind = "bubblewrap" | "namespaces" | "other-user" | "audit";
+
+/**
+ * What a process may touch. Absolute real paths (no symbolic link on the way). Everything not named is visible and read-only,
+ * except secrets of the home folder and `/run`, which are covered; `/tmp` shows what is there, and what is added is private.
+ * Where rules meet, the deeper path wins; on the same path hidden, then readOnly, then disposable, then writable.
+ */
+export interface Confinement {
+  readonly cwd: string;
+  /** Existing folders or files. */
+  readonly writable: readonly string[];
+  /** Lie inside writable ones and are not. A symbolic link among them stays unprotected: no mount can cover it. */
+  readonly readOnly: readonly string[];
+  /** Covered by something empty. What does not exist needs no cover. */
+  readonly hidden: readonly string[];
+  /** Folders that may be written, and whose changes vanish with the process. */
+  readonly disposable: readonly string[];
+  /** `none`: a network of its own with nothing but loopback. Default `host`: agents need their provider. */
+  readonly network?: "host" | "none";
+}
+
+export interface SandboxCommand {
+  /** A string is run by `/bin/sh -c`. */
+  readonly command: readonly string[] | string;
+  /** Complete: nothing is inherited. `DURE_SANDBOX` and `PWD` are added. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Written to stdin, which is then closed. */
+  readonly input?: string;
+  readonly limits: SandboxLimits;
+}
+
+export interface SandboxLimits {
+  /** Milliseconds until the whole tree is ended. */
+  readonly timeMs: number;
+  /** Bytes of stdout and stderr together; one more ends the tree. */
+  readonly outputBytes: number;
+  /** Bytes of one file; a write beyond raises SIGXFSZ. */
+  readonly fileBytes: number;
+  /** Processes and threads at one time. Not enforced by `audit`, and for root only with a pids cgroup. */
+  readonly processes: number;
+}
+
+/** Who a process is, so that another process of dure can end it after a crash and never another one with the same number. */
+export interface ProcessIdentity {
+  readonly host: string;
+  readonly bootId: string;
+  readonly pid: number;
+  readonly groupId: number;
+  /** Clock ticks after the boot; source: proc_pid_stat(5), field 22. */
+  readonly startedTicks: string;
+}
+
+export interface SandboxEnd {
+  /** As a shell tells it: 128 + number when a signal ended it. Null when we ended it. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly because: "exited" | "time" | "output" | "aborted";
+  readonly outputTruncated: boolean;
+}
+
+export interface SandboxProcess {
+  readonly identity: ProcessIdentity;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves after the whole process tree is gone, children in sessions of their own included. Rejects when what it made could not be brought back. */
+  readonly ended: Promise<SandboxEnd>;
+  /** SIGTERM to its group, 1 s, then SIGKILL to all; resolves when they are gone. */
+  kill(): Promise<void>;
+}
+
+export interface SpawnOptions {
+  /** Told before the command does anything; the command waits for it. A rejection ends the process. */
+  readonly onStart?: (identity: ProcessIdentity) => Promise<void>;
+  /** Ends the tree with because `aborted`, within 2 s. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Sandbox {
+  readonly kind: IsolationKind;
+  spawn(confinement: Confinement, command: SandboxCommand, options?: SpawnOptions): Promise<SandboxProcess>;
+  /** Spawns, collects stdout and stderr as text in the order written, waits. Beyond the limit head and tail are kept. */
+  run(
+    confinement: Confinement,
+    command: SandboxCommand,
+    options?: SpawnOptions & { onOutput?: (chunk: string) => void },
+  ): Promise<SandboxEnd & { readonly output: string }>;
+}
+
+export interface OpenSandboxOptions {
+  /** `audit` protects nothing and must be asked for. */
+  readonly wanted: "enforced" | "audit";
+  /** Tried first. */
+  readonly prefer?: Exclude<IsolationKind, "audit">;
+  /** Kinds that are tried at all. Default: all that protect. */
+  readonly kinds?: readonly Exclude<IsolationKind, "audit">[];
+  /** A folder of the sandbox's own, made when missing: mount tables, copies, writable layers. No process sees into it. */
+  readonly folder: string;
+  /** Whose secrets are covered. Absent: none. */
+  readonly home?: string;
+  /** Secrets that stay visible, as in `HOME_SECRETS`: `.config/gh`. */
+  readonly allowSecrets?: readonly string[];
+  readonly clock: Clock;
+  readonly logger?: Logger;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a kind gets to open itself. */
+export interface SandboxSetting {
+  readonly folder: string;
+  readonly home: string | undefined;
+  readonly allowSecrets: readonly string[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** In the order in which they are tried. Source: docs/spec/plans §5. */
+const KINDS = {
+  bubblewrap: openBubblewrap,
+  namespaces: openNamespaces,
+  "other-user": openOtherUser,
+} as const satisfies Record<Exclude<IsolationKind, "audit">, (setting: SandboxSetting) => Confiner>;
+
+/**
+ * The first kind that works here: each one must prove it on a real process that tries to write where it may not. Throws
+ * ISOLATION_UNAVAILABLE with what was tried and why it failed.
+ */
+export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
+  mkdirSync(options.folder, { recursive: true, mode: 0o711 });
+  const setting: SandboxSetting = {
+    folder: realpathSync(options.folder),
+    home: options.home,
+    allowSecrets: options.allowSecrets ?? [],
+    clock: options.clock,
+    logger: options.logger ?? silentLogger,
+  };
+  if (options.wanted === "audit") return openConfiner(openAudit(setting), setting);
+
+  const tried: string[] = [];
+  for (const kind of inOrder(options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]), options.prefer)) {
+    options.signal?.throwIfAborted();
+    try {
+      const sandbox = openConfiner(KINDS[kind](setting), setting);
+      await proveConfinement(sandbox, setting, { signal: options.signal });
+      return sandbox;
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      tried.push(`${kind}: ${messageOf(error)}`);
+    }
+  }
+  throw new DureError("ISOLATION_UNAVAILABLE", `No process can be kept where it belongs on this machine. Tried ${tried.join("; ")}.`, {
+    class: "unavailable",
+    hint: "Install bubblewrap, or allow unprivileged user namespaces; `isolation: audit` runs without protection.",
+    details: { tried },
+  });
+}
+
+/**
+ * Ends the tree of a process that an earlier dure has started and not seen to its end. `gone`: nothing of it runs;
+ * `ended`: it ran and is gone now; `other-host`: it is not ours to look for.
+ */
+export async function endProcess(identity: ProcessIdentity, options: { clock: Clock }): Promise<"gone" | "ended" | "other-host"> {
+  if (identity.host !== hostname()) return "other-host";
+  if (identity.bootId !== bootId()) return "gone";
+  return (await endTree(identity, options.clock)) ? "ended" : "gone";
+}
+
+function inOrder<K>(kinds: readonly K[], first: K | undefined): readonly K[] {
+  return first === undefined ? kinds : [...kinds.filter((kind) => kind === first), ...kinds.filter((kind) => kind !== first)];
+}

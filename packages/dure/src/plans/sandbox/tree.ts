@@ -1,0 +1,334 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { Transform, type Duplex, type Readable, type TransformCallback } from "node:stream";
+import { DureError } from "../../kernel/errors.ts";
+import { cwdMissing } from "./check.ts";
+import { GATE_ENV, gateScript } from "./gate.ts";
+import { askGroup, childrenOf, endTree, identify, isRunning, markerOf, signalTo } from "./processes.ts";
+import type { Enclosure } from "./confiner.ts";
+import type { ProcessCounter, ProcessGroup } from "./process-counter.ts";
+import type { Confinement, ProcessIdentity, SandboxCommand, SandboxEnd, SandboxProcess, SandboxSetting, SpawnOptions } from "./sandbox.ts";
+
+export type Tree = SandboxProcess;
+
+export interface TreeOrder {
+  readonly enclosure: Enclosure;
+  readonly confinement: Confinement;
+  readonly command: SandboxCommand;
+  readonly merged: boolean;
+  readonly counter: ProcessCounter | undefined;
+  readonly setting: SandboxSetting;
+  readonly options: SpawnOptions;
+  /** Removes the folder of the enclosure. */
+  readonly remove: () => void;
+}
+
+/** Between SIGTERM and SIGKILL, milliseconds. Source: docs/spec/plans §3, everything is gone within 2 s. */
+const GRACE_MS = 1_000;
+/** Between two looks whether the last process is gone, milliseconds. */
+const LOOK_AGAIN_MS = 2;
+/** Of what a failed start has written, in characters. */
+const ERROR_TAIL = 2_000;
+
+/**
+ * Starts a process tree: start the enclosure → it is ready, and who it is has been stored → hand over the command → it has
+ * started. Whatever fails on the way, nothing of the tree is left.
+ */
+export async function startTree(order: TreeOrder): Promise<Tree> {
+  const { enclosure, command, options, setting } = order;
+  const group = order.counter?.open(command.limits.processes);
+  const child = launch([...(group?.enter ?? []), ...enclosure.argv]);
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+    child.once("error", reject).once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  exited.catch(() => {}); // told below
+  const gate = new Gate(child, exited);
+  const root = child.pid === undefined ? undefined : identify(child.pid);
+  if (root === undefined) {
+    group?.remove();
+    throw await startFailed(child, gate, exited);
+  }
+
+  let init: ProcessIdentity | undefined;
+  try {
+    await Promise.all([
+      options.onStart?.(root),
+      (async () => {
+        if (enclosure.admit) gate.send(await enclosure.admit(root.pid));
+        await gate.hears("ready", options.signal);
+      })(),
+    ]);
+    options.signal?.throwIfAborted();
+    if (enclosure.hasInit) init = identify(childrenOf(root.pid)[0] ?? 0);
+    gate.send(gateScript(orderOfGate(order, root)), { last: true });
+    await gate.hears("started", options.signal);
+  } catch (error) {
+    await endTree(root, setting.clock);
+    const message = await gate.failure();
+    group?.remove();
+    if (options.signal?.aborted || !(error instanceof GateClosed)) throw error;
+    throw explain(error, message, order);
+  }
+  gate.close();
+  return watchTree(order, child, root, init, exited, group);
+}
+
+/** Follows a started tree to its end, and ends it at its limits. */
+function watchTree(
+  order: TreeOrder,
+  child: ChildProcess,
+  root: ProcessIdentity,
+  init: ProcessIdentity | undefined,
+  exited: Promise<{ code: number | null; signal: string | null }>,
+  group: ProcessGroup | undefined,
+): Tree {
+  const { enclosure, command, options, setting } = order;
+  const { clock } = setting;
+  let because: SandboxEnd["because"] = "exited";
+  let hasExited = false;
+  let stopping: Promise<void> | undefined;
+
+  const force = async (): Promise<void> => {
+    if (init) {
+      signalTo(init.pid, "SIGKILL"); // the outer process waits for it, so its end tells that all are gone
+      await exited;
+    } else await endTree(root, clock);
+  };
+  const stop = (why: SandboxEnd["because"]): Promise<void> => {
+    if (hasExited) return Promise.resolve();
+    return (stopping ??= (async () => {
+      because = why;
+      if (why !== "output") {
+        askGroup(root, enclosure.hasInit ? [root.pid, ...(init ? [init.pid] : [])] : []);
+        const grace = new AbortController();
+        await Promise.race([exited, clock.sleep(GRACE_MS, { signal: grace.signal }).catch(() => {})]);
+        grace.abort();
+      }
+      if (!hasExited) await force();
+    })());
+  };
+
+  let room = command.limits.outputBytes;
+  let outputTruncated = false;
+  const meter = (source: Readable): Readable => {
+    const gauge = new Transform({
+      transform(chunk: Buffer, _encoding, done: TransformCallback) {
+        const part = chunk.subarray(0, Math.max(0, room));
+        room -= chunk.length;
+        if (part.length < chunk.length) {
+          outputTruncated = true;
+          void stop("output");
+        }
+        done(null, part.length > 0 ? part : undefined);
+      },
+    });
+    source.on("error", () => gauge.end());
+    return source.pipe(gauge);
+  };
+
+  const cancelTimer = clock.after(command.limits.timeMs, () => void stop("time"));
+  const onAbort = (): void => void stop("aborted");
+  options.signal?.addEventListener("abort", onAbort, { once: true });
+  if (options.signal?.aborted) onAbort();
+
+  const ended = (async (): Promise<SandboxEnd> => {
+    try {
+      const exit = await exited;
+      hasExited = true;
+      cancelTimer();
+      options.signal?.removeEventListener("abort", onAbort);
+      await lastOneGone(root, init, setting);
+      await enclosure.settle?.();
+      return { ...endOf(exit, because), because, outputTruncated };
+    } finally {
+      group?.remove();
+      order.remove();
+    }
+  })();
+  ended.catch(() => {}); // whoever waits for it gets the error; nobody has to
+
+  const stdin = child.stdin!;
+  stdin.on("error", () => {}); // a process that has stopped reading says so through its end
+  if (command.input !== undefined) stdin.end(command.input);
+  return {
+    identity: root,
+    stdin,
+    stdout: meter(child.stdout!),
+    stderr: meter(child.stderr!),
+    ended,
+    async kill() {
+      await stop("aborted");
+      await ended.catch(() => {});
+    },
+  };
+}
+
+/** Waits for the kernel to have ended a PID namespace; elsewhere ends whatever has left group and session. */
+async function lastOneGone(root: ProcessIdentity, init: ProcessIdentity | undefined, setting: SandboxSetting): Promise<void> {
+  if (init === undefined) {
+    await endTree(root, setting.clock);
+    return;
+  }
+  while (isRunning(init)) {
+    signalTo(init.pid, "SIGKILL");
+    await setting.clock.sleep(LOOK_AGAIN_MS);
+  }
+}
+
+/** Pure. The shells of an enclosure tell a signal as 128 + number; a process that we see ourselves is told alike. */
+function endOf(exit: { code: number | null; signal: string | null }, because: SandboxEnd["because"]): Pick<SandboxEnd, "exitCode" | "signal"> {
+  if (because !== "exited") return { exitCode: null, signal: exit.signal ?? nameOfSignal((exit.code ?? 0) - 128) ?? null };
+  if (exit.code === null) return { exitCode: 128 + (constants.signals[exit.signal as NodeJS.Signals] ?? 0), signal: exit.signal };
+  return { exitCode: exit.code, signal: nameOfSignal(exit.code - 128) ?? null };
+}
+
+function nameOfSignal(number: number): string | undefined {
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
+}
+
+// --- start -----------------------------------------------------------------------------------------------------------
+
+/** A session and group of its own, nothing of our environment, and no descriptor of ours but the four pipes. */
+function launch(argv: readonly string[]): ChildProcess {
+  const [program, ...args] = argv;
+  const nothing = openSync("/dev/null", "r");
+  try {
+    const stdio: ("pipe" | "ignore" | number)[] = ["pipe", "pipe", "pipe", "pipe"];
+    for (const descriptor of inheritable()) {
+      while (stdio.length <= descriptor) stdio.push("ignore");
+      if (descriptor > 3) stdio[descriptor] = nothing; // takes the place of ours; "ignore" would leave it open
+    }
+    return spawn(program!, args, { cwd: "/", env: GATE_ENV, detached: true, stdio });
+  } finally {
+    closeSync(nothing);
+  }
+}
+
+/**
+ * Descriptors of ours that a child would get: those without close-on-exec, which Node itself never makes, but whoever
+ * started us may have. Source: proc_pid_fdinfo(5).
+ */
+function inheritable(): readonly number[] {
+  try {
+    return readdirSync("/proc/self/fd").flatMap((name) => {
+      try {
+        const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, "utf8"))?.[1] ?? "0";
+        return Number.parseInt(flags, 8) & CLOSE_ON_EXEC || Number(name) <= 2 ? [] : [Number(name)];
+      } catch {
+        return []; // the one by which we read the folder
+      }
+    });
+  } catch {
+    return []; // no Linux
+  }
+}
+
+const CLOSE_ON_EXEC = 0o2000000;
+
+function orderOfGate(order: TreeOrder, root: ProcessIdentity): Parameters<typeof gateScript>[0] {
+  const { enclosure, command, confinement } = order;
+  const inside = enclosure.inside ?? ((text: string) => text);
+  return {
+    command: {
+      ...command,
+      command: typeof command.command === "string" ? inside(command.command) : command.command.map(inside),
+      env: Object.fromEntries(Object.entries(command.env).map(([name, value]) => [name, inside(value)])),
+    },
+    cwd: inside(confinement.cwd),
+    marker: markerOf(root),
+    merged: order.merged,
+    ...(enclosure.countsOwnProcesses ? { processes: command.limits.processes } : {}),
+  };
+}
+
+/** The gate has said something else than was waited for, or nothing more will come from it. */
+class GateClosed extends Error {
+  override readonly name = "GateClosed";
+}
+
+/** Our side of descriptor 3. */
+class Gate {
+  readonly #child: ChildProcess;
+  readonly #channel: Duplex | undefined;
+  readonly #exited: Promise<unknown>;
+  #heard = "";
+  #wake = (): void => {};
+  #isClosed = false;
+
+  constructor(child: ChildProcess, exited: Promise<unknown>) {
+    this.#child = child;
+    this.#exited = exited;
+    this.#channel = child.stdio[3] as Duplex | undefined;
+    this.#channel?.on("error", () => {}); // told by its end
+    this.#channel?.on("data", (chunk: Buffer) => {
+      this.#heard += chunk.toString();
+      this.#wake();
+    });
+    const over = (): void => {
+      this.#isClosed = true;
+      this.#wake();
+    };
+    this.#channel?.once("close", over).once("end", over);
+    exited.then(over, over);
+  }
+
+  send(text: string, { last = false } = {}): void {
+    if (last) this.#channel?.end(text);
+    else this.#channel?.write(text);
+  }
+
+  /** Resolves once the gate has said the word. */
+  async hears(word: string, signal: AbortSignal | undefined): Promise<void> {
+    const onAbort = (): void => this.#wake();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      for (;;) {
+        signal?.throwIfAborted();
+        if (this.#heard.split("\n").slice(0, -1).includes(word)) return;
+        if (this.#isClosed || this.#heard.includes("failed ")) throw new GateClosed(this.#heard.trim());
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** What the enclosure wrote to stderr. Lets it go: a gate that still waits comes to its end. */
+  async failure(): Promise<string> {
+    this.close();
+    this.#child.stdin?.destroy();
+    let text = "";
+    this.#child.stderr?.on("data", (chunk: Buffer) => void (text = (text + chunk.toString()).slice(-ERROR_TAIL)));
+    this.#child.stdout?.resume();
+    await this.#exited.catch(() => {});
+    await new Promise<void>((resolve) => setImmediate(resolve)); // what is in the pipe
+    return text.trim();
+  }
+
+  close(): void {
+    this.#channel?.destroy();
+  }
+}
+
+async function startFailed(child: ChildProcess, gate: Gate, exited: Promise<unknown>): Promise<DureError> {
+  gate.close();
+  const cause = await exited.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  return new DureError("SANDBOX_FAILED", `${child.spawnfile} could not be started.`, { class: "unavailable", cause });
+}
+
+function explain(error: GateClosed, message: string, order: TreeOrder): DureError {
+  const { command } = order.command;
+  if (error.message.endsWith("failed cwd")) return cwdMissing(order.confinement.cwd);
+  if (error.message.endsWith("failed command")) {
+    return new DureError("SANDBOX_COMMAND_MISSING", `There is no program ${JSON.stringify(command[0])} on the PATH given.`, {
+      class: "not-found",
+      hint: "Install it, or name it with its whole path.",
+      details: { command: command[0], path: order.command.env["PATH"] ?? null },
+    });
+  }
+  return new DureError("SANDBOX_FAILED", `The confinement could not be made: ${message || "it ended without a word"}.`, { class: "unavailable" });
+}

@@ -1,0 +1,83 @@
+import type { Readable, Writable } from "node:stream";
+import { type Clock, withTimeout } from "../../kernel/clock.ts";
+import { DureError, messageOf } from "../../kernel/errors.ts";
+import { isObject } from "../../kernel/json.ts";
+import { toWire } from "../../kernel/wire.ts";
+import { headOf } from "./bounded-text.ts";
+import { parseTestFeedback } from "./feedback.ts";
+
+/** What the loop makes of a report: whether the tool may stop, and what was told to whom. */
+export interface HookAnswer {
+  readonly decision: string;
+  readonly notifications: readonly string[];
+}
+
+/** Bytes of a report. Source: our choice. */
+const MAX_INPUT = 4_000_000;
+/** Source: our choice; the run answers from its memory. */
+const ANSWER_MS = 10_000;
+
+/**
+ * `dure hook test-feedback`: takes a report of tests on `stdin`, hands it to the run of the worker that it is called in, and
+ * writes `{decision, notifications}` to `stdout`. The address and token come from `DURE_HOOK_URL` and `DURE_HOOK_TOKEN`, which
+ * workers get. Throws `HOOK_OUTSIDE`, `HOOK_INPUT_INVALID`, `TEST_FEEDBACK_INVALID`, `HOOK_FAILED`.
+ */
+export async function sendTestFeedback(options: {
+  readonly url: string | undefined;
+  readonly token: string | undefined;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+}): Promise<HookAnswer> {
+  const { url, token, stdin, stdout, clock, signal } = options;
+  if (!url || !token) {
+    throw new DureError("HOOK_OUTSIDE", "This is not called by a worker of a plan: DURE_HOOK_URL and DURE_HOOK_TOKEN are not set.", { class: "input", hint: "Call it from the commands of a worker; there both are set." });
+  }
+  const feedback = parseTestFeedback(await readInput(stdin));
+  const answer = await withTimeout(clock, ANSWER_MS, () => new DureError("HOOK_FAILED", `The run did not answer within ${ANSWER_MS} ms.`, { class: "unavailable" }), (inner) => post(url, token, feedback, inner), { signal });
+  stdout.write(`${JSON.stringify(answer)}\n`);
+  return answer;
+}
+
+async function readInput(stdin: Readable): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin as AsyncIterable<Buffer | string>) {
+    const part = Buffer.from(chunk);
+    bytes += part.length;
+    if (bytes > MAX_INPUT) throw new DureError("HOOK_INPUT_INVALID", `The report is longer than ${MAX_INPUT} bytes.`, { class: "input", hint: "Send the failing tests and the numbers, not the whole output." });
+    chunks.push(part);
+  }
+  const text = Buffer.concat(chunks).toString("utf8");
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new DureError("HOOK_INPUT_INVALID", text.trim() === "" ? "There is no report on the standard input." : "What stands on the standard input is no JSON.", { class: "input", cause: error, hint: "Pipe the report into it: my-test-tool --json | dure hook test-feedback." });
+  }
+}
+
+async function post(url: string, token: string, feedback: unknown, signal: AbortSignal): Promise<HookAnswer> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", authorization: `Bearer ${token}` }, body: JSON.stringify(toWire(feedback)), signal, redirect: "error" });
+    text = await response.text();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new DureError("HOOK_FAILED", `The run cannot be reached at ${url}: ${messageOf(error)}.`, { class: "unavailable", cause: error });
+  }
+  if (!response.ok) throw new DureError("HOOK_FAILED", `The run answered ${response.status}: ${headOf(text, 500)}`, { class: response.status === 401 ? "unauthorized" : "unavailable" });
+  const answer = parsed(text);
+  if (!isObject(answer) || typeof answer["decision"] !== "string") throw new DureError("HOOK_FAILED", "The run's answer has no decision.", { class: "unavailable" });
+  const notifications = Array.isArray(answer["notifications"]) ? answer["notifications"].filter((one): one is string => typeof one === "string") : [];
+  return { decision: answer["decision"], notifications };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../kernel/clock.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { Models } from "../../models/models.ts";
+import type { WorkerSpec } from "../plan.ts";
+import { openWorker } from "./open-worker.ts";
+import { aPlace, workOn } from "./test-worker.ts";
+
+const SPECS: readonly WorkerSpec[] = [
+  { kind: "acp", command: ["no-such-agent-here"] },
+  { kind: "model", model: "offline" },
+  { kind: "command", command: ["true"], prompt: "stdin" },
+  { kind: "offline" },
+  { kind: "offline", script: "team.yaml" },
+];
+
+test.each(SPECS)("opens a worker of kind $kind, and it ends with one result", async (spec) => {
+  await using place = await aPlace();
+  const asked: string[] = [];
+  const models = new Models({ clock: systemClock, logger: silentLogger });
+
+  const worker = openWorker(spec, { clock: systemClock, model: { models }, script: (path) => (asked.push(path), { ports: {} }) });
+  const { result } = await workOn(worker, place.assignment);
+
+  expect(worker.kind).toBe(spec.kind);
+  expect(result.status).toBe(spec.kind === "acp" ? "failed" : "ready");
+  expect(asked).toEqual(spec.kind === "offline" && spec.script ? ["team.yaml"] : []);
+});

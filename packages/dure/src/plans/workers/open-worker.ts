@@ -1,0 +1,36 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { parseModelName } from "../../models/card.ts";
+import type { WorkerSpec } from "../plan.ts";
+import { AcpWorker } from "./acp.ts";
+import { CommandWorker } from "./command.ts";
+import { ModelWorker, type ModelWorkerOptions } from "./model.ts";
+import { OfflineWorker } from "./offline.ts";
+import type { OfflineScript } from "./offline-script.ts";
+import type { Worker } from "./worker.ts";
+
+export interface WorkerParts {
+  readonly clock: Clock;
+  /** For `model`; the model itself comes from the plan. */
+  readonly model: Omit<ModelWorkerOptions, "clock" | "llm">;
+  /** For `offline`: what stands at the path `script`, read and checked. */
+  readonly script: (path: string) => OfflineScript;
+  /** Path of Node.js as processes of a worker see it. Default: the one that runs dure. */
+  readonly node?: string;
+  /** Told to agents. */
+  readonly version?: string;
+}
+
+/** The worker that a plan asks for. Nothing is started yet. */
+export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
+  const { clock, node, version } = parts;
+  switch (spec.kind) {
+    case "acp":
+      return new AcpWorker({ command: spec.command, clock, ...(version !== undefined && { version }) });
+    case "command":
+      return new CommandWorker({ command: spec.command, prompt: spec.prompt, clock });
+    case "model":
+      return new ModelWorker({ ...parts.model, llm: { ...parseModelName(spec.model), fallbacks: [] }, clock });
+    case "offline":
+      return new OfflineWorker({ ...(spec.script !== undefined && { script: parts.script(spec.script) }), clock, ...(node !== undefined && { node }) });
+  }
+}

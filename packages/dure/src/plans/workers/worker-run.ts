@@ -1,0 +1,196 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError, messageOf } from "../../kernel/errors.ts";
+import type { ScopeReason } from "../scope.ts";
+import { headOf } from "./bounded-text.ts";
+import { MAX_SAID, MAX_SUMMARY, WORKER_FAILURES, type AccessRequest, type Assignment, type WorkerEvent, type WorkerFailure, type WorkerResult } from "./worker.ts";
+
+/** Between two signs of life, milliseconds. Source: docs/spec/plans §6: at least every 10 s. */
+const BEAT_MS = 4_000;
+/** Events that wait for a reader; beyond it the oldest words are left out, never a violation or a result. Source: our choice. */
+const MAX_WAITING = 200;
+/** Files that a worker may claim. Source: our choice. */
+const MAX_CLAIMED = 1_000;
+
+/**
+ * The frame of every worker: `work` does it and tells the desk; what comes out is the stream of events with its signs of
+ * life, its one result at the end and its bound on violations. On an abort the stream throws the signal's reason, after
+ * `work` has settled: whoever starts a process in it waits for its end there. A reader who stops reading aborts the work.
+ */
+export async function* runWorker(
+  assignment: Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits">,
+  work: (desk: WorkerDesk) => Promise<Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }>,
+  options: { clock: Clock; signal: AbortSignal },
+): AsyncGenerator<WorkerEvent> {
+  const { clock, signal } = options;
+  signal.throwIfAborted();
+  const desk = new WorkerDesk(assignment, { clock });
+  const pass = (): void => desk.stop(signal.reason);
+  signal.addEventListener("abort", pass, { once: true });
+  const stopBeating = clock.every(BEAT_MS, () => desk.beat());
+  const settled = work(desk).then(
+    (result) => desk.end(result),
+    (error: unknown) => desk.fail(error),
+  );
+  try {
+    yield* desk.events();
+    signal.throwIfAborted();
+    yield { type: "result", result: desk.result! };
+  } finally {
+    stopBeating();
+    signal.removeEventListener("abort", pass);
+    if (!desk.result) desk.stop(new DureError("WORKER_FAILED", "Nobody listens to the worker any more."));
+    await settled;
+  }
+}
+
+/** Where a worker says what it does. */
+export class WorkerDesk {
+  /** Aborts on an abort from outside, at the last violation, when tokens are used up. Its reason says which. */
+  readonly signal: AbortSignal;
+  readonly tokens = { input: 0, output: 0 };
+  result: WorkerResult | undefined;
+  readonly #assignment: Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits">;
+  readonly #controller = new AbortController();
+  readonly #waiting: WorkerEvent[] = [];
+  readonly #clock: Clock;
+  #wake: () => void = () => {};
+  #progress: Extract<WorkerEvent, { type: "progress" }> = { type: "progress", progress: 0, currentTask: "starting", tokensUsed: 0 };
+  #violations = 0;
+  /** Something was heard of the worker since the last beat. */
+  #alive = true;
+  /** Things in flight that are waited for rightly, each with a time limit of its own. */
+  #pending = 0;
+
+  constructor(assignment: Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits">, options: { clock: Clock }) {
+    this.#assignment = assignment;
+    this.#clock = options.clock;
+    this.signal = this.#controller.signal;
+    this.#put(this.#progress);
+  }
+
+  /** Tells what is done now; only differences are sent at once. */
+  progress(now: { readonly progress?: number; readonly currentTask?: string }): void {
+    this.#alive = true;
+    const progress = Math.max(0, Math.min(1, Number.isFinite(now.progress) ? now.progress! : this.#progress.progress));
+    const currentTask = headOf(now.currentTask ?? this.#progress.currentTask, 200);
+    if (progress === this.#progress.progress && currentTask === this.#progress.currentTask) return;
+    this.#progress = { type: "progress", progress, currentTask, tokensUsed: this.tokensUsed };
+    this.#put(this.#progress);
+  }
+
+  /** Heard of the worker, nothing to tell. */
+  alive(): void {
+    this.#alive = true;
+  }
+
+  /** While `promise` is pending its worker counts as alive: a model call, a command, a question to a person. */
+  async during<T>(promise: Promise<T>): Promise<T> {
+    this.#pending += 1;
+    try {
+      return await promise;
+    } finally {
+      this.#pending -= 1;
+      this.#alive = true;
+    }
+  }
+
+  say(text: string): void {
+    this.#alive = true;
+    if (text.trim() !== "") this.#put({ type: "said", text: headOf(text, MAX_SAID) });
+  }
+
+  /** Tokens of one model call. Stops the worker when they are more than it may use. */
+  used(tokens: { readonly input: number; readonly output: number }): void {
+    this.tokens.input += tokens.input;
+    this.tokens.output += tokens.output;
+    const { tokens: bound } = this.#assignment.limits;
+    if (bound !== undefined && this.tokensUsed > bound) this.stop(workerError("WORKER_TOKENS", `The worker used ${this.tokensUsed} tokens of ${bound}.`));
+  }
+
+  get tokensUsed(): number {
+    return this.tokens.input + this.tokens.output;
+  }
+
+  /** A refusal that is recorded. The one with the number `stopAtViolation` stops the worker. */
+  violation(violation: { readonly path: string; readonly wanted: "read" | "write"; readonly because: ScopeReason; readonly detail?: string }): void {
+    this.#alive = true;
+    this.#violations += 1;
+    this.#put({ type: "violation", ...violation, path: headOf(violation.path, 1_024), ...(violation.detail !== undefined && { detail: headOf(violation.detail, 500) }) });
+    if (this.#violations < this.#assignment.stopAtViolation) return;
+    this.stop(workerError("WORKER_STOPPED_VIOLATIONS", `The worker was stopped at violation ${this.#violations}: it wanted to ${violation.wanted} ${headOf(violation.path, 200)}.`));
+  }
+
+  async requestAccess(request: AccessRequest): Promise<{ readonly granted: boolean; readonly note: string }> {
+    const answer = await this.during(this.#assignment.requestAccess(request, { signal: this.signal }));
+    this.#put({ type: "access", path: headOf(request.path, 1_024), wants: request.wants, granted: answer.granted });
+    return answer;
+  }
+
+  // The rest is for `runWorker`.
+
+  stop(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  beat(): void {
+    if (!this.#alive && this.#pending === 0) return;
+    this.#alive = false;
+    this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
+    this.#put(this.#progress);
+  }
+
+  end(result: Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }): void {
+    // Work that ended although it was stopped, at its last violation for instance, has failed.
+    if (this.signal.aborted) return this.fail(this.signal.reason);
+    this.#finish({ ...result, tokens: result.tokens ?? this.tokens });
+  }
+
+  fail(error: unknown): void {
+    const reason: unknown = this.signal.aborted ? this.signal.reason : error;
+    const { code, message, hint } = asFailure(reason);
+    this.#finish({ status: "failed", summary: message, claimedFiles: [], tokens: this.tokens, error: { code, message: headOf(message, MAX_SAID), hint } });
+  }
+
+  async *events(): AsyncGenerator<WorkerEvent> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next) yield next;
+      else if (this.result) return;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  #finish(result: WorkerResult): void {
+    this.result = { ...result, summary: headOf(result.summary, MAX_SUMMARY), claimedFiles: result.claimedFiles.slice(0, MAX_CLAIMED).map((path) => headOf(path, 1_024)), tokens: { ...result.tokens } };
+    this.#wake();
+  }
+
+  #put(event: WorkerEvent): void {
+    if (this.result) return;
+    if (this.#waiting.length >= MAX_WAITING) {
+      const oldest = this.#waiting.findIndex(({ type }) => type === "said" || type === "progress");
+      if (oldest >= 0) this.#waiting.splice(oldest, 1);
+    }
+    this.#waiting.push(event);
+    this.#wake();
+  }
+
+  get clock(): Clock {
+    return this.#clock;
+  }
+}
+
+/** A failure of a worker as something to throw inside of `work`. */
+export function workerError(code: WorkerFailure, message: string, options: { hint?: string | undefined; cause?: unknown } = {}): DureError {
+  return new DureError(code, message, { hint: options.hint ?? WORKER_FAILURES[code], ...(options.cause !== undefined && { cause: options.cause }) });
+}
+
+function asFailure(error: unknown): { code: WorkerFailure; message: string; hint: string } {
+  if (error instanceof DureError && isFailure(error.code)) return { code: error.code, message: error.message, hint: error.hint ?? WORKER_FAILURES[error.code] };
+  const code = error instanceof DureError ? `${error.code}: ` : "";
+  return { code: "WORKER_FAILED", message: `${code}${messageOf(error)}`, hint: error instanceof DureError && error.hint !== undefined ? error.hint : WORKER_FAILURES.WORKER_FAILED };
+}
+
+function isFailure(code: string): code is WorkerFailure {
+  return Object.hasOwn(WORKER_FAILURES, code);
+}

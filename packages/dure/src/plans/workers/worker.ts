@@ -1,0 +1,116 @@
+import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand } from "../sandbox/sandbox.ts";
+import type { Scope, ScopeReason } from "../scope.ts";
+import type { WorkerSpec } from "../plan.ts";
+import type { TestFeedback } from "./feedback.ts";
+
+/**
+ * What works on a port: a model, an agent of another maker, a program. The same interface for all.
+ *
+ * `run` never throws for what an agent does wrong (dies, floods, hangs, lies): that is a `failed` result with a code of
+ * {@link WORKER_FAILURES}. It throws the signal's reason on an abort alone, after every process of the worker is gone.
+ * Source: docs/spec/plans §6.
+ */
+export interface Worker {
+  readonly kind: WorkerSpec["kind"];
+  run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent>;
+}
+
+/** One round of one member of a pair. */
+export interface Assignment {
+  /** The same after a crash for the same step. */
+  readonly id: string;
+  readonly run: string;
+  readonly plan: string;
+  readonly port: string;
+  readonly member: Member;
+  /** 1-based. */
+  readonly attempt: number;
+  /** 1-based, within the attempt. */
+  readonly round: number;
+  /** Complete, from context/. */
+  readonly prompt: string;
+  readonly scope: Scope;
+  /** Absolute real path of the files. */
+  readonly tree: string;
+  /** Absolute real path; TMPDIR and HOME of the processes. Writable by them. */
+  readonly scratch: string;
+  readonly sandbox: Sandbox;
+  readonly confinement: Confinement;
+  /** Complete: a process of the worker gets this, and the few variables that its kind adds. */
+  readonly env: Readonly<Record<string, string>>;
+  /** `tokens`: of this round, input and output together; absent: no bound but the kind's own. */
+  readonly limits: SandboxCommand["limits"] & { readonly tokens?: number };
+  /** Told when a child process is there; stored, so that it can be ended after a crash. */
+  readonly onStart: (identity: ProcessIdentity) => Promise<void>;
+  readonly channel: WorkerChannel;
+  /** Asks the operator for one more path; below a folder, for all of it. */
+  readonly requestAccess: (request: AccessRequest, options: { signal: AbortSignal }) => Promise<{ readonly granted: boolean; readonly note: string }>;
+  /** The violation with this number ends the worker. Source: docs/spec/plans §5: 2. */
+  readonly stopAtViolation: number;
+}
+
+export type Member = "implementer" | "tester" | "orchestrator";
+
+export interface WorkerChannel {
+  /** Asks the other member or the operator; answered while the worker works. */
+  query(text: string, options: { signal: AbortSignal }): Promise<string>;
+  inbox(): AsyncIterable<{ readonly from: string; readonly text: string }>;
+}
+
+export interface AccessRequest {
+  readonly path: string;
+  readonly wants: "read" | "own";
+  readonly why: string;
+}
+
+export type WorkerEvent =
+  /** At least every 10 s while there is life; a worker without for 30 s is stalled. `progress`: 0–1. */
+  | { readonly type: "progress"; readonly progress: number; readonly currentTask: string; readonly tokensUsed: number }
+  /** For the log; at most {@link MAX_SAID} characters. */
+  | { readonly type: "said"; readonly text: string }
+  /** Refused before it happened. `detail` says how it was tried. */
+  | { readonly type: "violation"; readonly path: string; readonly wanted: "read" | "write"; readonly because: ScopeReason; readonly detail?: string }
+  | { readonly type: "access"; readonly path: string; readonly wants: "read" | "own"; readonly granted: boolean }
+  /** Exactly once, last. */
+  | { readonly type: "result"; readonly result: WorkerResult };
+
+export interface WorkerResult {
+  readonly status: "ready" | "partial" | "failed";
+  /** At most {@link MAX_SUMMARY} characters. */
+  readonly summary: string;
+  /** What the worker says it changed; what it did change is for git to say. */
+  readonly claimedFiles: readonly string[];
+  readonly tokens: { readonly input: number; readonly output: number };
+  readonly error?: WorkerError;
+  /** What a tester found, in its own words; the acceptance command decides. */
+  readonly feedback?: TestFeedback;
+}
+
+export interface WorkerError {
+  readonly code: WorkerFailure;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** Why a round failed, and what to do about it. */
+export const WORKER_FAILURES = {
+  WORKER_NOT_STARTED: "Check the command of the worker in the plan, and that it is installed.",
+  WORKER_DIED: "Look at the last lines that it wrote; the next round starts a new process.",
+  WORKER_TIMEOUT: "Give the port more time, or a smaller goal.",
+  WORKER_FLOODED: "Look at what it wrote; a program that prints without end has lost its way.",
+  WORKER_PROTOCOL: "Check that the command speaks the Agent Client Protocol on its standard output and nothing else.",
+  WORKER_REFUSED: "The agent refused the task; word the goal differently, or take another worker.",
+  WORKER_STOPPED_VIOLATIONS: "Give the port the paths that it needs, or make them a contract.",
+  WORKER_TOKENS: "Extend the budget of the port, or make its goal smaller.",
+  WORKER_STEPS: "Make the goal of the port smaller.",
+  WORKER_ASKED_TOO_MUCH: "Take another mode of the agent, in which it asks less.",
+  WORKER_MODEL: "See the model's error; the round can be tried again.",
+  WORKER_SCRIPT: "Mend the script of the offline worker.",
+  WORKER_FAILED: "This is a fault of dure or of the machine; see the log.",
+} as const;
+
+export type WorkerFailure = keyof typeof WORKER_FAILURES;
+
+/** Source: our choice; both are stored and shown. */
+export const MAX_SAID = 2_000;
+export const MAX_SUMMARY = 4_000;

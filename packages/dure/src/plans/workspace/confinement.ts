@@ -1,0 +1,224 @@
+import { lstat, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { DureError, codeOf } from "../../kernel/errors.ts";
+import type { Confinement } from "../sandbox/sandbox.ts";
+import { foldPath, literalPrefix, pathsMeet, type GlobPath } from "../glob.ts";
+import { decideRead, decideWrite, foldedGlob, type Scope } from "../scope.ts";
+import type { Listing } from "./listing.ts";
+import { foldersAbove, isText, textOf } from "./paths.ts";
+
+/** Paths of a scope that a sandbox can be told of. Source: our choice; each is a mount, and Linux takes 100,000. */
+export const MAX_CONFINED_PATHS = 2_000;
+
+/** A scope as places in a tree. From its root; "" is the root itself. */
+export interface ScopePlaces {
+  /** Folders that are made when they are missing. */
+  readonly folders: readonly string[];
+  /** Files that are written one by one when they are there; else their folder is opened for them. */
+  readonly files: readonly string[];
+}
+
+/** Where a scope may write: for a pattern the folder before its first wildcard, for a plain path the file. Pure. */
+export function placesOf(scope: Scope): ScopePlaces {
+  const folders = new Set<string>();
+  const files = new Set<string>();
+  for (const { exact } of scope.writes) {
+    for (const alternative of exact.alternatives) {
+      const prefix = literalPrefix(alternative);
+      if (prefix.length === alternative.length) files.add(prefix.join("/"));
+      else folders.add(prefix.join("/"));
+    }
+  }
+  const outer = [...folders].filter((folder) => !isInside(folder, folders));
+  return { folders: outer.sort(), files: [...files].filter((file) => !isInside(file, folders)).sort() };
+}
+
+/**
+ * The smallest set of paths that covers all refused ones and no other: a folder stands for all that is in it, now and later. Pure.
+ *
+ * @param mayCover whether nothing in a folder could ever be allowed.
+ */
+export function coverOf(paths: Iterable<string>, isRefused: (path: string) => boolean, mayCover: (folder: string) => boolean): string[] {
+  const cover = new Set<string>();
+  const asked = new Map<string, boolean>();
+  const coverable = (folder: string): boolean => {
+    const known = asked.get(folder);
+    if (known !== undefined) return known;
+    asked.set(folder, mayCover(folder));
+    return asked.get(folder)!;
+  };
+  for (const path of paths) {
+    const folder = foldersAbove(path).find(coverable);
+    if (folder !== undefined) cover.add(folder);
+    else if (isRefused(path)) cover.add(path);
+  }
+  return [...cover].sort();
+}
+
+/** Whether nothing in a folder, there or not, can be written. Pure. */
+export function isWriteClosed(scope: Scope, folder: string): boolean {
+  return !meets(scope.writes, folder) || [scope.contracts, scope.exceptions, scope.forbidden].some((globs) => covers(globs, folder));
+}
+
+/** Whether all that could be in a folder is forbidden to read. Pure. A contract is read wherever it lies. */
+export function isReadClosed(scope: Scope, folder: string): boolean {
+  return covers(scope.forbidden, folder) && !meets(scope.contracts, folder);
+}
+
+/**
+ * What a process may touch that works under a scope in a tree. Folders that it may write are made; a commit does not see them. `hidden`:
+ * what is forbidden, here and in the person's own files, and git's stores, in which everything could be read.
+ *
+ * Throws `SCOPE_THROUGH_LINK`, `SCOPE_TOO_SCATTERED`.
+ */
+export async function confine(options: {
+  readonly scope: Scope;
+  readonly listing: Listing;
+  /** Absolute and real. */
+  readonly tree: string;
+  readonly scratch: string;
+  /** The person's working tree; undefined for a bare repository. */
+  readonly original: string | undefined;
+  /** Folders with objects and settings of git, absolute. */
+  readonly stores: readonly string[];
+}): Promise<Confinement> {
+  const { scope, listing, tree, scratch } = options;
+  const places = placesOf(scope);
+  const writable = new Set<string>();
+  for (const folder of places.folders) {
+    await makeFolder(tree, folder);
+    writable.add(folder);
+  }
+  for (const file of places.files) {
+    const parent = file.split("/").slice(0, -1).join("/");
+    if (await isPlainFile(tree, file)) writable.add(file);
+    else {
+      await makeFolder(tree, parent);
+      writable.add(parent);
+    }
+  }
+  const outer = [...writable].filter((path) => !isInside(path, writable)).sort();
+  const paths = [...listing].flatMap(([key, { mode }]) => (isText(key) ? [{ path: textOf(key), isSubmodule: mode === "160000" }] : [])).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const submodules = new Set(paths.filter(({ isSubmodule }) => isSubmodule).map(({ path }) => path));
+  const inside = paths.map(({ path }) => path).filter((path) => outer.some((folder) => folder === "" || path.startsWith(`${folder}/`)));
+  const closed = await madeClosed(scope, tree, outer);
+  const readOnly = coverOf(
+    [...inside, ...closed.map((folder) => `${folder}/x`)],
+    (path) => submodules.has(path) || !decideWrite(scope, path).allowed,
+    (folder) => !outer.includes(folder) && outer.some((top) => isBelow(folder, top)) && isWriteClosed(scope, folder),
+  );
+  if (outer.includes("")) readOnly.push(".git");
+  const forbidden = coverOf(paths.map(({ path }) => path), (path) => decideRead(scope, path).because === "forbidden", (folder) => isReadClosed(scope, folder));
+  const forbiddenHere = new Set([...forbidden, ...(await existingFolders(scope, tree))]);
+  const hidden = [...forbiddenHere].filter((path) => !isInside(path, forbiddenHere)).sort();
+  if (outer.length + readOnly.length + hidden.length > MAX_CONFINED_PATHS) {
+    throw new DureError("SCOPE_TOO_SCATTERED", `The patterns of this worker make ${outer.length + readOnly.length + hidden.length} separate paths, beyond ${MAX_CONFINED_PATHS}: ${scope.writes.map(({ exact }) => exact.text).slice(0, 5).join(", ")}.`, {
+      class: "limit",
+      hint: "Own whole folders (src/api/**) rather than kinds of files (**/*.ts).",
+    });
+  }
+  const at = (path: string): string => (path === "" ? tree : join(tree, path));
+  const elsewhere = options.original === undefined ? [] : await existingOf(options.original, hidden);
+  return { cwd: tree, writable: [...outer.map(at), scratch], readOnly: readOnly.sort().map(at), hidden: [...hidden.map(at), ...elsewhere, ...options.stores], disposable: [] };
+}
+
+/** Whether a pattern could match something in a folder. Asked without case. */
+function meets(globs: Scope["writes"], folder: string): boolean {
+  const inFolder = foldedGlob(`${escape(folder)}/**`).alternatives[0]!;
+  return globs.some(({ folded }) => folded.alternatives.some((alternative) => pathsMeet(alternative, inFolder)));
+}
+
+/** Whether a pattern matches all that could be in a folder: it ends in `**`, and its folder is this one or above it. */
+function covers(globs: Scope["writes"], folder: string): boolean {
+  return globs.some(({ folded }) => folded.alternatives.some((alternative) => isAllOf(alternative, foldPath(folder))));
+}
+
+function isAllOf(path: GlobPath, folder: string): boolean {
+  const prefix = wholeFolder(path);
+  return prefix !== undefined && isBelow(folder, prefix);
+}
+
+/** `src/api` of `src/api/**`; undefined for any other pattern. */
+function wholeFolder(path: GlobPath): string | undefined {
+  const prefix = literalPrefix(path);
+  const rest = path.slice(prefix.length);
+  const isWhole = rest.length === 2 && rest[0] === "**" && Array.isArray(rest[1]) && rest[1].length === 1 && rest[1][0] === "*";
+  return isWhole ? prefix.join("/") : undefined;
+}
+
+/** Folders inside writable ones that are all another's: made, so that they can be closed before somebody makes them. */
+async function madeClosed(scope: Scope, tree: string, writable: readonly string[]): Promise<string[]> {
+  const made: string[] = [];
+  for (const { exact } of [...scope.exceptions, ...scope.forbidden]) {
+    for (const alternative of exact.alternatives) {
+      const folder = wholeFolder(alternative);
+      if (folder === undefined || folder === "" || !writable.some((top) => top !== folder && isBelow(folder, top))) continue;
+      await makeFolder(tree, folder);
+      made.push(folder);
+    }
+  }
+  return made;
+}
+
+/** Forbidden folders that are there although no commit has them, such as what a setup made. */
+async function existingFolders(scope: Scope, tree: string): Promise<string[]> {
+  const folders = scope.forbidden.flatMap(({ exact }) => exact.alternatives.flatMap((alternative) => wholeFolder(alternative) ?? [])).filter((folder) => folder !== "" && isReadClosed(scope, folder));
+  return (await existingOf(tree, folders)).map((path) => path.slice(tree.length + 1));
+}
+
+async function existingOf(root: string, paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(paths.map(async (path) => ((await kindOf(join(root, path))) === undefined ? [] : [join(root, path)])));
+  return found.flat();
+}
+
+/** A link on the way would open another place than the pattern names. */
+async function makeFolder(tree: string, folder: string): Promise<void> {
+  for (const part of folder === "" ? [] : [...foldersAbove(folder), folder]) {
+    const path = join(tree, part);
+    const kind = await kindOf(path);
+    if (kind === undefined) await mkdir(path);
+    else if (kind !== "folder") throw throughLink(part, kind);
+  }
+}
+
+async function isPlainFile(tree: string, file: string): Promise<boolean> {
+  for (const part of foldersAbove(file)) {
+    const kind = await kindOf(join(tree, part));
+    if (kind === undefined) return false;
+    if (kind !== "folder") throw throughLink(part, kind);
+  }
+  const kind = await kindOf(join(tree, file));
+  if (kind === undefined || kind === "file") return kind === "file";
+  throw throughLink(file, kind);
+}
+
+function throughLink(path: string, kind: string): DureError {
+  return new DureError("SCOPE_THROUGH_LINK", `${path} is ${kind === "link" ? "a symbolic link" : `a ${kind}`} where this worker's patterns need ${kind === "file" ? "a folder" : "a plain path"}.`, {
+    class: "conflict",
+    hint: "Name the place that it leads to in the plan, or replace the link in the repository.",
+  });
+}
+
+async function kindOf(path: string): Promise<"file" | "folder" | "link" | "special" | undefined> {
+  try {
+    const stats = await lstat(path);
+    return stats.isFile() ? "file" : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "special";
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a path is a folder or in it. */
+function isBelow(path: string, folder: string): boolean {
+  return folder === "" || path === folder || path.startsWith(`${folder}/`);
+}
+
+/** Whether another path of the set holds this one. */
+function isInside(path: string, folders: ReadonlySet<string>): boolean {
+  return (path !== "" && folders.has("")) || foldersAbove(path).some((folder) => folders.has(folder));
+}
+
+function escape(path: string): string {
+  return path.replace(/[*?[\]{}\\]/g, "\\$&");
+}

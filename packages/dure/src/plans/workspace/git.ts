@@ -1,0 +1,275 @@
+import { existsSync } from "node:fs";
+import { execa, type ResultPromise } from "execa";
+import { DureError, messageOf } from "../../kernel/errors.ts";
+
+/** Where one call of git looks. Absolute paths. What is left out is not set: git then looks by itself, from `cwd`. */
+export interface GitPlace {
+  readonly cwd: string;
+  readonly gitDir?: string;
+  readonly workTree?: string;
+  readonly indexFile?: string;
+  /** Where objects are written; read from there and its alternates. Default: the git directory's own. */
+  readonly objectDir?: string;
+}
+
+export interface GitCall {
+  readonly at: GitPlace;
+  readonly input?: string | Uint8Array;
+  /** Exit codes that are an answer. Default: 0 alone. */
+  readonly accept?: readonly number[];
+  /** Output beyond it is an error, or the end of what is given back when `cut` is set. Default 256 MiB. */
+  readonly outputBytes?: number;
+  readonly cut?: boolean;
+  /** Milliseconds. Default 10 min: a fetch of a large repository. */
+  readonly timeMs?: number;
+  /** Who makes a commit, and when. */
+  readonly identity?: CommitIdentity;
+  /** Further settings `name=value`, stronger than those of the repository. */
+  readonly settings?: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Author and committer are one. `at`: milliseconds since the epoch; git keeps whole seconds, in UTC. */
+export interface CommitIdentity {
+  readonly name: string;
+  readonly email: string;
+  readonly at: number;
+}
+
+export interface GitAnswer {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  /** The output was longer than `outputBytes`. */
+  readonly cut: boolean;
+}
+
+/** The oldest git whose `merge-tree` writes trees as we need it. Source: Debian 12 has 2.39; docs/spec/plans. */
+export const OLDEST_GIT = [2, 39] as const;
+
+const OUTPUT_BYTES = 256 * 1024 * 1024;
+const TIME_MS = 600_000;
+/** Of the error output, as much as goes into a message. */
+const STDERR_TAIL = 2_000;
+
+/**
+ * What a repository, the machine or a person could make git run or read beside what it is told: all off. `safe.directory`: the
+ * list of trusted folders stands in the person's own settings, which are not read; what it guards against is off anyway.
+ */
+const SETTINGS = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "core.untrackedCache=false",
+  "core.attributesFile=/dev/null",
+  "core.excludesFile=/dev/null",
+  "core.alternateRefsCommand=true",
+  "core.pager=cat",
+  "advice.graftFileDeprecated=false",
+  "gc.auto=0",
+  "gc.autoDetach=false",
+  "maintenance.auto=false",
+  "protocol.ext.allow=never",
+  "submodule.recurse=false",
+  "fetch.recurseSubmodules=false",
+  "commit.gpgSign=false",
+  "pack.threads=1",
+  "safe.directory=*",
+  "core.fsync=committed,reference",
+];
+
+const ENVIRONMENT = {
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_ATTR_NOSYSTEM: "1",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_NO_REPLACE_OBJECTS: "1",
+  GIT_GRAFT_FILE: "/dev/null",
+  GIT_ALLOW_PROTOCOL: "file",
+  LC_ALL: "C",
+};
+
+/**
+ * git as a program that does what it is told and nothing else: argument lists, never a shell; an environment that is complete;
+ * no hooks, no settings of machine or person, no network; bounded in time and output.
+ */
+export class Git {
+  readonly #path: string;
+
+  /** @param env where `PATH` is found; nothing else of it is handed on. */
+  constructor({ env }: { env: Readonly<Record<string, string | undefined>> }) {
+    this.#path = env.PATH ?? "";
+  }
+
+  /** Throws `GIT_MISSING` or `GIT_TOO_OLD`. */
+  async check(options: { signal?: AbortSignal | undefined } = {}): Promise<string> {
+    const said = await this.text(["version"], { at: { cwd: "/" }, ...options });
+    const version = /(\d+)\.(\d+)[.\d]*/.exec(said);
+    const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
+    if (major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1])) return version![0];
+    throw new DureError("GIT_TOO_OLD", `Plans need git ${OLDEST_GIT.join(".")}; this is "${said}".`, { class: "unavailable", hint: "Install a newer git, or put it first on PATH." });
+  }
+
+  /**
+   * Runs git once. Throws `GIT_FAILED` for an exit code that is no answer, `DISK_FULL`, `GIT_MISSING`, or the signal's reason; the
+   * process is gone then.
+   */
+  async run(args: readonly string[], call: GitCall): Promise<GitAnswer> {
+    call.signal?.throwIfAborted();
+    const limit = call.outputBytes ?? OUTPUT_BYTES;
+    const result = await execa("git", this.#arguments(args, call), {
+      ...this.#common(call),
+      encoding: "buffer",
+      maxBuffer: { stdout: limit, stderr: 65_536 },
+      ...(call.input === undefined ? { stdin: "ignore" } : { input: call.input }),
+    });
+    const stdout = Buffer.from(result.stdout?.buffer ?? new ArrayBuffer(0), result.stdout?.byteOffset ?? 0, result.stdout?.byteLength ?? 0);
+    if (result.isCanceled) throw call.signal!.reason;
+    if (result.isMaxBuffer && call.cut && stdout.length >= limit) return { exitCode: 0, stdout, cut: true };
+    // Data for a git that has already answered: its exit code tells the truth, the broken pipe does not.
+    const isAnswer = result.exitCode !== undefined && !result.isMaxBuffer && !result.timedOut && (call.accept ?? [0]).includes(result.exitCode);
+    if (!isAnswer) throw failure(args, call, result, Buffer.from(result.stderr ?? []).toString());
+    return { exitCode: result.exitCode!, stdout, cut: false };
+  }
+
+  /** The output as text, without the line's end. */
+  async text(args: readonly string[], call: GitCall): Promise<string> {
+    return (await this.run(args, call)).stdout.toString().replace(/\n$/, "");
+  }
+
+  /** Starts git for a conversation. The caller ends it: `end()` or `kill()`. */
+  start(args: readonly string[], call: GitCall): GitSession {
+    call.signal?.throwIfAborted();
+    const process = execa("git", this.#arguments(args, call), { ...this.#common(call), buffer: false, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
+    return new GitSession(process as unknown as ResultPromise, (result, stderr) => (call.signal?.aborted ? (call.signal.reason as Error) : failure(args, call, result, stderr)));
+  }
+
+  #arguments(args: readonly string[], { settings = [] }: GitCall): string[] {
+    return [...[...SETTINGS, ...settings].flatMap((setting) => ["-c", setting]), ...args];
+  }
+
+  #common({ at, identity, signal, timeMs }: GitCall) {
+    const date = identity && `@${Math.floor(identity.at / 1000)} +0000`;
+    return {
+      cwd: at.cwd,
+      extendEnv: false,
+      env: {
+        ...ENVIRONMENT,
+        PATH: this.#path,
+        ...(at.gitDir !== undefined && { GIT_DIR: at.gitDir }),
+        ...(at.workTree !== undefined && { GIT_WORK_TREE: at.workTree }),
+        ...(at.indexFile !== undefined && { GIT_INDEX_FILE: at.indexFile }),
+        ...(at.objectDir !== undefined && { GIT_OBJECT_DIRECTORY: at.objectDir }),
+        ...(identity && { GIT_AUTHOR_NAME: identity.name, GIT_AUTHOR_EMAIL: identity.email, GIT_AUTHOR_DATE: date!, GIT_COMMITTER_NAME: identity.name, GIT_COMMITTER_EMAIL: identity.email, GIT_COMMITTER_DATE: date! }),
+      },
+      reject: false,
+      stripFinalNewline: false,
+      timeout: timeMs ?? TIME_MS,
+      ...(signal && { cancelSignal: signal }),
+    } as const;
+  }
+}
+
+/** One git that is talked with. Bytes are held one per character (latin1), as in paths.ts. */
+export class GitSession {
+  readonly #process: ResultPromise;
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #fail: (result: Ended, stderr: string) => Error;
+  #unread = "";
+  #stderr = "";
+
+  constructor(process: ResultPromise, fail: (result: Ended, stderr: string) => Error) {
+    this.#process = process;
+    this.#fail = fail;
+    this.#chunks = process.stdout![Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    process.stderr!.on("data", (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_TAIL)));
+    process.stdin.on("error", () => undefined); // told by the exit code
+  }
+
+  /** Waits where git is slower than we are. */
+  async write(data: string | Uint8Array): Promise<void> {
+    const stdin = this.#process.stdin;
+    if (stdin.destroyed) return this.#throwEnd();
+    if (stdin.write(typeof data === "string" ? Buffer.from(data, "latin1") : data)) return;
+    await new Promise<void>((resolve) => {
+      const settle = (): void => {
+        stdin.off("drain", settle).off("close", settle);
+        resolve();
+      };
+      stdin.on("drain", settle).on("close", settle);
+    });
+  }
+
+  /** The text up to the next separator, without it. */
+  async read(separator: string): Promise<string> {
+    for (;;) {
+      const end = this.#unread.indexOf(separator);
+      if (end >= 0) {
+        const field = this.#unread.slice(0, end);
+        this.#unread = this.#unread.slice(end + separator.length);
+        return field;
+      }
+      const { value, done } = await this.#chunks.next();
+      if (done) return this.#throwEnd();
+      this.#unread += value.toString("latin1");
+    }
+  }
+
+  /** No more input; waits until git is gone. Throws when it failed. */
+  async end(): Promise<void> {
+    this.#process.stdin.end();
+    while (!(await this.#chunks.next()).done); // what nobody asked for
+    const result = await this.#process;
+    if (result.exitCode !== 0) throw this.#fail(result, this.#stderr);
+  }
+
+  /** Ends git whatever it does. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    this.#process.stdout!.destroy();
+    await this.#process;
+  }
+
+  async #throwEnd(): Promise<never> {
+    this.#process.stdin.destroy();
+    throw this.#fail(await this.#process, this.#stderr);
+  }
+}
+
+interface Ended {
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  readonly timedOut: boolean;
+  readonly isMaxBuffer: boolean;
+  readonly code?: string | undefined;
+}
+
+function failure(args: readonly string[], call: GitCall, result: Ended, stderr: string): DureError {
+  const command = `git ${args[0]}`;
+  const tail = stderr.trim().slice(-STDERR_TAIL);
+  if (result.code === "ENOENT" && result.exitCode === undefined && existsSync(call.at.cwd)) {
+    return new DureError("GIT_MISSING", "git was not found on PATH.", { class: "unavailable", hint: `Install git ${OLDEST_GIT.join(".")} or newer.`, cause: result });
+  }
+  if (/No space left on device|Disk quota exceeded|Out of diskspace/i.test(tail) || result.code === "ENOSPC" || result.code === "EDQUOT") {
+    return diskFull(call.at.workTree ?? call.at.gitDir ?? call.at.cwd, result);
+  }
+  const because = result.timedOut ? "took too long" : result.isMaxBuffer ? "said too much" : result.signal ? `was ended by ${result.signal}` : `ended with code ${result.exitCode}`;
+  return new DureError("GIT_FAILED", `${command} ${because} in ${call.at.gitDir ?? call.at.cwd}${tail ? `: ${tail}` : "."}`, {
+    details: { command: ["git", ...args.slice(0, 20)], exitCode: result.exitCode ?? null, stderr: tail },
+    cause: result,
+  });
+}
+
+/** Whether an error says that a disk is full, and the error that says so in our words; any other error is given back as it is. */
+export function sayDiskFull(error: unknown, path: string): unknown {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return code === "ENOSPC" || code === "EDQUOT" ? diskFull(path, error) : error;
+}
+
+function diskFull(path: string, cause: unknown): DureError {
+  return new DureError("DISK_FULL", `There is no space left for ${path}.`, {
+    class: "unavailable",
+    hint: "Make room on that disk, then resume: nothing was half done.",
+    details: { path },
+    cause: cause instanceof Error ? cause : messageOf(cause),
+  });
+}

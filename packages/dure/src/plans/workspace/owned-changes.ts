@@ -1,0 +1,156 @@
+import { foldPath } from "../glob.ts";
+import { decideRead, decideWrite, sayReason, type Scope, type ScopeReason } from "../scope.ts";
+import { sameEntry, type Listing, type TreeEntry } from "./listing.ts";
+import { foldersAbove, isText, textOf, type PathKey } from "./paths.ts";
+import type { Found, OddReason, Scan } from "./scan.ts";
+
+/** What a commit would take of a worker's files, and what not. */
+export interface OwnedChanges {
+  /** `entry` undefined: deleted. */
+  readonly taken: readonly { readonly key: PathKey; readonly entry: TreeEntry | undefined; readonly kind: ChangeKind; readonly bytes: number }[];
+  readonly violations: readonly TreeViolation[];
+}
+
+export type ChangeKind = "new" | "modified" | "deleted";
+
+export interface TreeViolation {
+  /** For people: bytes that are no text are written `\xNN`. */
+  readonly path: string;
+  readonly because: ViolationReason;
+}
+
+export type ViolationReason = ScopeReason | OddReason | keyof typeof FILE_REASONS;
+
+/** Source of all: docs/spec/plans §5. */
+export interface CommitLimits {
+  /** Changed paths of one commit. */
+  readonly files: number;
+  /** Of one file. */
+  readonly fileBytes: number;
+  /** Of all changed files of one commit. */
+  readonly totalBytes: number;
+}
+
+/** State that the setup of a tree left beside the commit: it is nobody's change. `missing`: it took the file away. */
+export type Residue = ReadonlyMap<PathKey, TreeEntry | "missing">;
+
+const FILE_REASONS = {
+  "hard-link": "the file has a second name elsewhere, so what it holds may be another's",
+  "link-outside": "the symbolic link leads out of the tree or into git's own files",
+  "link-unreadable": "the symbolic link leads to what this worker must not read",
+  "in-the-way": "a file stands where the path needs a folder, or the other way round, and it is another's",
+  "too-many": "more paths changed than one commit takes",
+  "too-large": "the file is larger than a commit takes",
+  "total-too-large": "the changed files together are larger than a commit takes",
+  "not-regular": "only files and symbolic links can be committed",
+  "in-submodule": "the path lies in a submodule, whose content is not part of the plan",
+  "other-device": "another file system is mounted here",
+  unreadable: "the path cannot be read",
+} as const;
+
+export function sayViolation(reason: ViolationReason): string {
+  return reason in FILE_REASONS ? FILE_REASONS[reason as keyof typeof FILE_REASONS] : sayReason(reason as ScopeReason);
+}
+
+/** Violations that are told at most; one flood of files is one mistake. Source: our choice. */
+export const MAX_VIOLATIONS = 1_000;
+
+/**
+ * Decides about each difference between a worker's files and the commit that it started from. Pure. Too many or too large: nothing
+ * is taken at all, since half a change is none.
+ */
+export function decideChanges({ found, isComplete }: Pick<Scan, "found" | "isComplete">, listing: Listing, scope: Scope, limits: CommitLimits, residue: Residue = new Map()): OwnedChanges {
+  const taken = new Map<PathKey, OwnedChanges["taken"][number]>();
+  const violations: { key: PathKey; because: ViolationReason }[] = [];
+  for (const one of found) {
+    if (isResidue(one, residue)) continue;
+    const because = refusal(one, scope, listing);
+    if (because) violations.push({ key: one.key, because });
+    else taken.set(one.key, changeOf(one, listing));
+  }
+  for (const { key, because } of collisions(taken, listing)) {
+    taken.delete(key);
+    violations.push({ key, because });
+  }
+  const tooMuch = beyondLimits([...taken.values()], isComplete ? violations.length : Infinity, limits);
+  return {
+    taken: tooMuch.length > 0 || violations.some(({ because }) => because === "too-large") ? [] : [...taken.values()],
+    violations: [...violations.slice(0, MAX_VIOLATIONS).map(({ key, because }) => ({ path: textOf(key), because })), ...tooMuch],
+  };
+}
+
+/** Whether the content of a path is wanted at all; so what is another's is read, but not kept. Pure. */
+export function mayTake(scope: Scope, key: PathKey): boolean {
+  return isText(key) && decideWrite(scope, textOf(key)).allowed;
+}
+
+/** Why a difference is not taken; undefined when it is. The first rule that applies wins. */
+function refusal(one: Found, scope: Scope, listing: Listing): ViolationReason | undefined {
+  if (!isText(one.key)) return "broken-text";
+  const write = decideWrite(scope, textOf(one.key));
+  // Who owns the place is told what is odd about the file; everybody else that the place is not theirs.
+  if (one.kind === "odd" && (write.allowed || one.because === "in-submodule" || one.because === "git-internals")) return one.because;
+  if (!write.allowed) return write.because;
+  if (listing.get(one.key)?.mode === "160000") return "in-submodule";
+  if (one.kind === "file" && one.isHardLink) return "hard-link";
+  if (one.kind !== "link") return undefined;
+  if (!one.leadsTo.within) return "link-outside";
+  return mayFollow(one.leadsTo, scope, listing) ? undefined : "link-unreadable";
+}
+
+/** A link to a folder opens all that is in it. */
+function mayFollow(end: { readonly key: PathKey; readonly isFolder: boolean }, scope: Scope, listing: Listing): boolean {
+  const mayRead = (key: PathKey): boolean => isText(key) && decideRead(scope, textOf(key)).allowed;
+  if (!end.isFolder) return mayRead(end.key);
+  const inside = [...listing.keys()].filter((key) => end.key === "" || key.startsWith(`${end.key}/`));
+  return inside.length > 0 ? inside.every(mayRead) : mayRead(end.key) || mayRead(`${end.key}/x` as PathKey);
+}
+
+function changeOf(one: Found, listing: Listing): OwnedChanges["taken"][number] {
+  if (one.kind === "file" || one.kind === "link") return { key: one.key, entry: one.entry, kind: listing.has(one.key) ? "modified" : "new", bytes: one.bytes };
+  return { key: one.key, entry: undefined, kind: "deleted", bytes: 0 };
+}
+
+function isResidue(one: Found, residue: Residue): boolean {
+  const left = residue.get(one.key);
+  if (left === undefined) return false;
+  if (one.kind === "missing") return left === "missing";
+  return left !== "missing" && one.entry !== undefined && sameEntry(left, one.entry);
+}
+
+/** New paths that cannot stand beside what stays: a file where a folder must be, or a name that differs by case alone. */
+function collisions(taken: ReadonlyMap<PathKey, OwnedChanges["taken"][number]>, listing: Listing): { key: PathKey; because: ViolationReason }[] {
+  const fresh = [...taken.values()].filter(({ kind }) => kind === "new").map(({ key }) => key);
+  if (fresh.length === 0) return [];
+  const isDeleted = (key: PathKey): boolean => taken.get(key)?.kind === "deleted";
+  const spellings = new Map<string, string>();
+  const foldersOfStaying = new Set<string>();
+  const fold = (text: string): string => foldPath(textOf(text as PathKey));
+  for (const key of listing.keys()) {
+    if (isDeleted(key)) continue;
+    for (const folder of foldersAbove(key)) {
+      if (foldersOfStaying.has(folder)) continue;
+      foldersOfStaying.add(folder);
+      spellings.set(fold(folder), folder);
+    }
+    spellings.set(fold(key), key);
+  }
+  return fresh.flatMap((key): { key: PathKey; because: ViolationReason }[] => {
+    const above = foldersAbove(key);
+    if (foldersOfStaying.has(key) || above.some((folder) => listing.has(folder as PathKey) && !isDeleted(folder as PathKey))) return [{ key, because: "in-the-way" }];
+    for (const part of [...above, key]) {
+      const spelling = spellings.get(fold(part));
+      if (spelling !== undefined && spelling !== part) return [{ key, because: "case-variant" }];
+      spellings.set(fold(part), part);
+    }
+    return [];
+  });
+}
+
+function beyondLimits(taken: OwnedChanges["taken"], violations: number, limits: CommitLimits): TreeViolation[] {
+  const bytes = taken.reduce((sum, change) => sum + change.bytes, 0);
+  const beyond: TreeViolation[] = [];
+  if (taken.length + violations > limits.files) beyond.push({ path: ".", because: "too-many" });
+  if (bytes > limits.totalBytes) beyond.push({ path: ".", because: "total-too-large" });
+  return beyond;
+}

@@ -1,0 +1,264 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { globMatches, globOf } from "../glob.ts";
+import { coverOf, isReadClosed, isWriteClosed, placesOf } from "./confinement.ts";
+import { AT, aScope, gitIn, LIMITS, readCommit, readTree, startRun, TestRepository, writeFiles } from "./test-repository.ts";
+
+const FILES = { "src/api/a.ts": "a\n", "src/api/b.ts": "b\n", "src/core/c.ts": "c\n", "secret/key.txt": "k\n", "secret/deep/x.txt": "x\n", "readme.md": "hello\n", ".gitignore": "node_modules/\n" };
+
+test("a checkout makes the files exactly those of the commit, whatever was there", async () => {
+  using person = new TestRepository({ ...FILES, ".gitattributes": "* text eol=crlf\n" });
+  chmodSync(join(person.folder, "readme.md"), 0o755);
+  symlinkSync("api/a.ts", join(person.folder, "src/link.ts"));
+  person.commit("more");
+  const run = await startRun(person);
+  const clean = readTree(run.tree.tree);
+  const { tree } = run.tree;
+  rmSync(join(tree, "src/core"), { recursive: true });
+  symlinkSync("/etc", join(tree, "src/core"));
+  rmSync(join(tree, "readme.md"));
+  writeFiles(tree, { "readme.md/x/y": "folder", "src/api/.git/config": "[core]", "node_modules/x.js": "x", "new/deep/file": "x", "src/api/a.ts": "changed\n" });
+  writeFileSync(Buffer.concat([Buffer.from(`${tree}/`), Buffer.from([0xff])]), "no text");
+  execFileSync("mkfifo", [join(tree, "src/api/pipe")]);
+  chmodSync(join(tree, "new/deep"), 0);
+  rmSync(join(tree, "src/link.ts"));
+  writeFileSync(join(tree, "src/link.ts"), "api/a.ts");
+
+  await run.tree.checkout(run.base);
+
+  expect(readTree(tree)).toEqual(clean);
+  expect(existsSync(join(tree, "new"))).toBe(false);
+  expect(readFileSync(join(tree, "src/api/b.ts"), "utf8")).toBe("b\n");
+  expect(existsSync("/etc/passwd")).toBe(true);
+});
+
+test("a folder deeper than any path is removed", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  const name = "d".repeat(200);
+  execFileSync(process.execPath, ["-e", `process.chdir(${JSON.stringify(run.tree.tree)}); for (let i = 0; i < 40; i++) { require("fs").mkdirSync("${name}"); process.chdir("${name}"); } require("fs").writeFileSync("end", "x")`]);
+
+  const done = await run.commit(aScope({ writes: ["src/**"] }));
+  await run.tree.checkout(run.base);
+
+  expect(done.violations.map(({ because }) => because)).toEqual(["too-long"]);
+  expect(Object.keys(readTree(run.tree.tree))).toEqual(Object.keys(FILES).sort());
+});
+
+test("what a setup made stays through checkouts and is no change of a worker", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  const { tree } = run.tree;
+  writeFiles(tree, { "node_modules/x.js": "x\n", "generated/types.ts": "types\n", "readme.md": "touched by setup\n" });
+  rmSync(join(tree, "src/core/c.ts"));
+  expect(await run.tree.setup()).toBeUndefined();
+
+  const { residue } = await run.tree.markSetup(run.base);
+  writeFiles(tree, { "src/api/a.ts": "mine\n" });
+  const done = await run.commit(aScope({ writes: ["src/api/**"] }), { residue });
+  await run.tree.checkout(done.commit!, { keep: "ignored" });
+
+  expect(done.violations).toEqual([]);
+  expect(done.changes.map(({ path }) => path)).toEqual(["src/api/a.ts"]);
+  expect(await run.tree.setup()).toEqual({ commit: run.base, residue });
+  expect(Object.keys(readTree(tree))).toEqual([...Object.keys(FILES), "generated/types.ts", "node_modules/x.js"].sort());
+  expect(readFileSync(join(tree, "readme.md"), "utf8")).toBe("hello\n");
+  await run.tree.checkout(done.commit!);
+  expect(Object.keys(readTree(tree))).toEqual(Object.keys(FILES).sort());
+});
+
+test("the private repository shows what a worker may see, and nothing else", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  const scope = aScope({ writes: ["src/api/**"], forbidden: ["secret/**"] });
+
+  await run.tree.makePrivateGit(run.base, scope);
+  const { tree } = run.tree;
+
+  expect(gitIn(tree, "status", "--porcelain")).toBe("");
+  expect(gitIn(tree, "ls-files").split("\n")).toEqual([".gitignore", "readme.md", "src/api/a.ts", "src/api/b.ts", "src/core/c.ts"]);
+  expect(gitIn(tree, "rev-list", "--count", "--all")).toBe("1");
+  expect(() => gitIn(tree, "cat-file", "-e", gitIn(person.folder, "rev-parse", "HEAD:secret/key.txt"))).toThrow("cat-file");
+  writeFiles(tree, { "src/api/a.ts": "mine\n" });
+  expect(gitIn(tree, "diff", "--stat")).toContain("src/api/a.ts");
+});
+
+test("one process holds a tree; a higher epoch takes it", async () => {
+  using person = new TestRepository(FILES);
+  const { tree } = await startRun(person);
+  const first = { run: "run1", processId: "one", epoch: 1 };
+  await tree.lease(first);
+  await tree.lease(first);
+
+  await expect(tree.lease({ run: "run1", processId: "two", epoch: 1 })).rejects.toMatchObject({ code: "TREE_LEASED" });
+  await tree.lease({ run: "run1", processId: "two", epoch: 2 });
+  await expect(tree.lease(first)).rejects.toMatchObject({ code: "TREE_LEASED" });
+  await tree.release(first);
+  expect(await tree.holder()).toMatchObject({ processId: "two" });
+});
+
+test("a tree is removed only when nothing in it can be lost", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  writeFiles(run.tree.tree, { "src/api/a.ts": "mine\n", "stray.txt": "x\n" });
+  const done = await run.commit(aScope({ writes: ["src/api/**"] }));
+  const lease = { run: "run1", processId: "one", epoch: 1 };
+  const proof = { repository: run.repository, commit: done.commit!, keptBy: ["refs/dure/run1/ports/login/1.1.impl"] };
+  await run.tree.lease(lease);
+
+  await expect(run.tree.remove(proof)).rejects.toMatchObject({ code: "TREE_NOT_SAFE", message: expect.stringContaining("one holds it") as string });
+  await run.tree.release(lease);
+  await expect(run.tree.remove(proof)).rejects.toMatchObject({ code: "TREE_NOT_SAFE", message: expect.stringContaining("reachable") as string });
+  await run.repository.publish(run.store, "run1");
+  await expect(run.tree.remove({ ...proof, keptBy: [] })).rejects.toMatchObject({ code: "TREE_NOT_SAFE" });
+  await expect(run.tree.remove({ ...proof, keptBy: ["refs/dure/run1/base"] })).rejects.toMatchObject({ code: "TREE_NOT_SAFE" });
+  await expect(run.tree.remove(proof)).rejects.toMatchObject({ code: "TREE_NOT_SAFE", message: expect.stringContaining("stray.txt") as string });
+  await run.tree.checkout(done.commit!);
+  await run.tree.remove(proof);
+  expect(existsSync(run.tree.tree)).toBe(false);
+});
+
+test("a file system that is mounted into a tree is never emptied", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  const mount = join(run.tree.tree, "src/api/mounted");
+  mkdirSync(mount);
+  execFileSync("mount", ["-t", "tmpfs", "tmpfs", mount]);
+  try {
+    writeFileSync(join(mount, "precious"), "x");
+
+    await expect(run.tree.checkout(run.base)).rejects.toMatchObject({ code: "TREE_MOUNTED" });
+
+    expect((await run.commit(aScope({ writes: ["src/api/**"] }))).violations).toEqual([{ path: "src/api/mounted", because: "other-device" }]);
+    expect(existsSync(join(mount, "precious"))).toBe(true);
+  } finally {
+    execFileSync("umount", ["-l", mount]);
+  }
+});
+
+test("a scope becomes folders and files that a sandbox can be told of", async () => {
+  using person = new TestRepository({ ...FILES, "src/api/tests/t.ts": "t\n", "src/api/contract.ts": "c\n" });
+  const run = await startRun(person);
+  const scope = aScope({ writes: ["src/api/**", "docs/api/**", "readme.md"], exceptions: ["src/api/tests/**", "src/api/later/**"], contracts: ["src/api/contract.ts"], forbidden: ["secret/**"] });
+
+  const confinement = await run.tree.confinement(run.base, scope, { repository: run.repository });
+  const inTree = (paths: readonly string[]): string[] => paths.map((path) => path.replace(`${run.tree.tree}/`, ""));
+
+  expect(confinement.cwd).toBe(run.tree.tree);
+  expect(inTree(confinement.writable)).toEqual(["docs/api", "readme.md", "src/api", run.tree.scratch]);
+  expect(inTree(confinement.readOnly)).toEqual(["src/api/contract.ts", "src/api/later", "src/api/tests"]);
+  expect(inTree(confinement.hidden)).toEqual(["secret", join(person.folder, "secret"), join(person.folder, ".git"), run.store.folder]);
+  for (const path of [...confinement.writable, ...confinement.readOnly, ...confinement.hidden]) expect(existsSync(path)).toBe(true);
+});
+
+test("a file that is not there yet opens its folder, and closes what is beside it", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+
+  const one = await run.tree.confinement(run.base, aScope({ writes: ["src/api/new.ts"] }), { repository: run.repository });
+  const all = await run.tree.confinement(run.base, aScope({ writes: ["*.md"] }), { repository: run.repository });
+
+  expect(one.writable).toEqual([join(run.tree.tree, "src/api"), run.tree.scratch]);
+  expect(one.readOnly).toEqual(["src/api/a.ts", "src/api/b.ts"].map((path) => join(run.tree.tree, path)));
+  expect(all.readOnly).toEqual([".git", ".gitignore", "secret", "src"].map((path) => join(run.tree.tree, path)));
+});
+
+test("a link is no way into another folder", async () => {
+  using person = new TestRepository({ ...FILES });
+  symlinkSync("core", join(person.folder, "src/link"));
+  person.commit("link");
+  const run = await startRun(person);
+
+  await expect(run.tree.confinement(run.base, aScope({ writes: ["src/link/**"] }), { repository: run.repository })).rejects.toMatchObject({ code: "SCOPE_THROUGH_LINK" });
+  await expect(run.tree.confinement(run.base, aScope({ writes: ["src/link"] }), { repository: run.repository })).rejects.toMatchObject({ code: "SCOPE_THROUGH_LINK" });
+});
+
+test("patterns that make too many places are refused with a hint", async () => {
+  using person = new TestRepository(Object.fromEntries(Array.from({ length: 2_100 }, (_, index) => [`src/f${index}.txt`, "x"])));
+  const run = await startRun(person);
+
+  await expect(run.tree.confinement(run.base, aScope({ writes: ["**/*.ts"] }), { repository: run.repository })).rejects.toMatchObject({ code: "SCOPE_TOO_SCATTERED" });
+});
+
+const segment = fc.constantFrom("a", "b", "c", "A");
+const path = fc.array(segment, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("/"));
+const glob = fc.oneof(path, path.map((text) => `${text}/**`), path.map((text) => `${text}/*`), fc.constant("**"), segment.map((name) => `**/${name}`));
+const scopes = fc.record({ writes: fc.array(glob, { minLength: 1, maxLength: 3 }), exceptions: fc.array(glob, { maxLength: 2 }), forbidden: fc.array(glob, { maxLength: 1 }), contracts: fc.array(path, { maxLength: 1 }) });
+const LONG = process.env.DURE_TEST_LONG === "1";
+
+test("a folder that is said to be closed holds no path that could be allowed", () => {
+  fc.assert(
+    fc.property(scopes, path, path, (input, folder, rest) => {
+      const scope = aScope(input);
+      const inside = `${folder}/${rest}`;
+      const isWritable = input.writes.some((text) => globMatches(globOf(text), inside)) && ![...input.exceptions, ...input.forbidden].some((text) => globMatches(globOf(text.toLowerCase()), inside.toLowerCase()));
+      if (isWriteClosed(scope, folder) && !input.contracts.some((text) => text.toLowerCase() === inside.toLowerCase())) expect(isWritable).toBe(false);
+      if (isReadClosed(scope, folder)) expect(input.forbidden.some((text) => globMatches(globOf(text.toLowerCase()), inside.toLowerCase()))).toBe(true);
+      for (const place of placesOf(scope).folders) expect(placesOf(scope).folders.some((other) => other !== place && (other === "" || place.startsWith(`${other}/`)))).toBe(false);
+    }),
+    { numRuns: LONG ? 20_000 : 2_000 },
+  );
+});
+
+test("a cover holds all refused paths and no allowed one", () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(path, { maxLength: 20 }), fc.array(path, { maxLength: 10 }), (drawn, refused) => {
+      const paths = drawn.filter((one) => !drawn.some((other) => other.startsWith(`${one}/`))); // a file has nothing in it
+      const isRefused = (one: string): boolean => refused.includes(one);
+      const cover = coverOf(paths, isRefused, (folder) => paths.filter((one) => one.startsWith(`${folder}/`)).every(isRefused));
+      const isCovered = (one: string): boolean => cover.some((top) => one === top || one.startsWith(`${top}/`));
+      for (const one of paths.filter(isRefused)) expect(isCovered(one)).toBe(true);
+      for (const one of paths.filter((one) => !isRefused(one) && !cover.includes(one))) expect(isCovered(one)).toBe(false);
+    }),
+  );
+});
+
+/** What a worker may do to a path: anything that a file system lets it. */
+const deeds = fc.array(fc.record({ kind: fc.constantFrom("write", "remove", "rename", "link", "hardlink", "folder", "mode", "fifo"), at: path, to: path, text: fc.string({ maxLength: 3 }) }), { minLength: 1, maxLength: 12 });
+
+test.each(LONG ? Array.from({ length: 20 }, (_, index) => index) : [1, 2, 3])("no write outside ownership ever lands (seed %i)", async (seed) => {
+  const base = { "a/a": "1\n", "a/b/c": "2\n", "b/a/b": "3\n", "c/c": "4\n", "c/a": "5\n" };
+  using person = new TestRepository(base);
+  const run = await startRun(person);
+  const before = readCommit(person.folder, "HEAD");
+  await fc.assert(
+    fc.asyncProperty(scopes, deeds, fc.uuid(), async (input, work, id) => {
+      await run.tree.checkout(run.base);
+      for (const deed of work) doIt(run.tree.tree, deed);
+      const scope = aScope(input);
+      const done = await run.store.commitOwned({ tree: run.tree.tree, parent: run.base, scope, message: "x\n", ref: `ports/login/${id}`, at: AT, limits: LIMITS });
+      const after = done.commit === undefined ? before : readCommit(run.store.folder, done.commit);
+      const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((one) => before[one] !== after[one]);
+      // Decided by the patterns alone, apart from the code under test.
+      const matches = (texts: readonly string[], one: string): boolean => texts.some((text) => globMatches(globOf(text), one));
+      for (const one of changed) {
+        expect(matches(input.writes, one)).toBe(true);
+        expect(matches([...input.exceptions, ...input.forbidden, ...input.contracts], one)).toBe(false);
+      }
+      if (done.commit !== undefined) expect(gitIn(run.store.folder, "ls-tree", "-r", done.commit).split("\n").filter(Boolean).every((line) => /^(100644|100755|120000) /.test(line))).toBe(true);
+      const onDisk = readTree(run.tree.tree);
+      const differs = Object.keys(onDisk).filter((one) => !matches(input.writes, one) && !(one in base));
+      for (const one of differs) expect(done.violations.map(({ path }) => path)).toContain(one);
+    }),
+    { seed, numRuns: LONG ? 60 : 12, endOnFailure: true },
+  );
+}, LONG ? 600_000 : 120_000);
+
+function doIt(tree: string, { kind, at, to, text }: { kind: string; at: string; to: string; text: string }): void {
+  const [from, target] = [join(tree, at), join(tree, to)];
+  try {
+    if (kind === "write") writeFiles(tree, { [at]: text });
+    else if (kind === "remove") rmSync(from, { recursive: true });
+    else if (kind === "rename") execFileSync("mv", ["-T", from, target], { stdio: "ignore" });
+    else if (kind === "link") symlinkSync(text.length > 1 ? target : to, from);
+    else if (kind === "hardlink") execFileSync("ln", [from, target], { stdio: "ignore" });
+    else if (kind === "folder") mkdirSync(from, { recursive: true });
+    else if (kind === "mode") chmodSync(from, 0o755);
+    else execFileSync("mkfifo", [from], { stdio: "ignore" });
+  } catch {
+    // A deed that the file system refuses is no deed.
+  }
+}

@@ -1,0 +1,391 @@
+import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DureError, codeOf } from "../../kernel/errors.ts";
+import type { Scope } from "../scope.ts";
+import { onDisk, temporaryFolder } from "./files.ts";
+import type { CommitIdentity, Git, GitPlace, GitSession } from "./git.ts";
+import { IgnoreRules } from "./ignore-rules.ts";
+import { diffTrees, listTree, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
+import { mergeTree } from "./merge-into-branch.ts";
+import { overlay } from "./overlay.ts";
+import { decideChanges, mayTake, type ChangeKind, type CommitLimits, type Residue, type TreeViolation } from "./owned-changes.ts";
+import { textOf, type PathKey } from "./paths.ts";
+import { listRefs, refProblem, verifyReachable } from "./refs.ts";
+import type { Repository } from "./repository.ts";
+import { scanTree, StatCache, type Scan } from "./scan.ts";
+
+/** What a worker's turn left, as it was committed. */
+export interface OwnedCommit {
+  /** Undefined: nothing of its own changed, or too much. */
+  readonly commit: string | undefined;
+  readonly changes: readonly FileChange[];
+  readonly violations: readonly TreeViolation[];
+}
+
+export interface FileChange {
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** Of the new content; 0 when deleted. */
+  readonly bytes: number;
+}
+
+export interface CommitRequest {
+  /** The folder with the worker's files. Its whole process tree must have ended. */
+  readonly tree: string;
+  /** The commit that the folder was checked out from. */
+  readonly parent: string;
+  readonly scope: Scope;
+  readonly message: string;
+  /** Of the step, such as `ports/login/1.1.impl`. */
+  readonly ref: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly limits: CommitLimits;
+  /** Of the setup: none of the worker's doing. */
+  readonly residue?: Residue;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PortResult {
+  readonly port: string;
+  readonly commit: string;
+  /** What the port started from; its changes are those between the two. */
+  readonly base: string;
+}
+
+export interface Composition {
+  readonly commit: string;
+  /** Paths that ports left differently: the base's stays. */
+  readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[];
+}
+
+export interface TreeDiff {
+  readonly changes: readonly { readonly path: string; readonly kind: ChangeKind }[];
+  /** Unified, without colour, UTF-8 where the files are. */
+  readonly patch: string;
+  /** The patch was longer than asked for. */
+  readonly isCut: boolean;
+}
+
+type Waiting = { readonly signal?: AbortSignal | undefined };
+
+/** Settings that hold for all paths, above any `.gitattributes`: bytes are what git stores, nothing is turned into another thing. */
+export const ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding !diff !merge\n";
+/** Of a patch that is shown. Source: our choice. */
+const PATCH_BYTES = 512 * 1024;
+
+/**
+ * The store of one run: a bare repository that borrows the person's objects. All commits of the run are made here by dure alone. A
+ * step's ref is written last, so a step that died is done again and comes to the same commit. Every object that a commit adds is written here
+ * even where the person's repository has it by chance: what is unreachable there may be cleaned up at any time.
+ */
+export class RunStore {
+  readonly git: Git;
+  /** Real path of `store.git`. */
+  readonly folder: string;
+  readonly hash: "sha1" | "sha256";
+  readonly #author: Omit<CommitIdentity, "at">;
+  readonly #caches = new Map<string, StatCache>();
+
+  /** Opens the store, or makes it: first the base is pinned in the person's repository, so that nothing borrowed can go away. */
+  static async open(options: { repository: Repository; folder: string; run: string; base: string; author: Omit<CommitIdentity, "at">; signal?: AbortSignal | undefined }): Promise<RunStore> {
+    const { repository, folder, run, base, signal } = options;
+    await repository.pin(run, "base", base, { signal });
+    await onDisk(folder, async () => {
+      if (await isThere(folder)) return;
+      await mkdir(dirname(folder), { recursive: true });
+      const draft = await mkdtemp(`${folder}.new-`);
+      try {
+        await makeStore(repository, draft, signal);
+        await rename(draft, folder);
+      } catch (error) {
+        await rm(draft, { recursive: true, force: true });
+        // Another one was faster; its store is like ours.
+        if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
+      }
+    });
+    return new RunStore(repository.git, folder, repository.hash, options.author);
+  }
+
+  private constructor(git: Git, folder: string, hash: "sha1" | "sha256", author: Omit<CommitIdentity, "at">) {
+    this.git = git;
+    this.folder = folder;
+    this.hash = hash;
+    this.#author = author;
+  }
+
+  get at(): GitPlace {
+    return { cwd: this.folder, gitDir: this.folder };
+  }
+
+  async has(ref: string, options: Waiting = {}): Promise<boolean> {
+    return (await this.read(ref, options)) !== undefined;
+  }
+
+  /** The commit of a ref. */
+  async read(ref: string, options: Waiting = {}): Promise<string | undefined> {
+    return this.#readRef(workRef(ref), options);
+  }
+
+  /** Commits by ref, those below a prefix such as `ports/login/`. */
+  async list(prefix: string, { signal }: Waiting = {}): Promise<Map<string, string>> {
+    const refs = await listRefs(this.git, this.at, `refs/work/${prefix}`, signal);
+    return new Map([...refs].map(([name, commit]) => [`${prefix}${name}`, commit]));
+  }
+
+  /**
+   * Makes a ref, or moves it from `expected`; again with the same commit is nothing. What it pointed to stays reachable, as
+   * `kept/<id>`. Throws `REF_MOVED`.
+   */
+  async write(ref: string, commit: string, { expected, signal }: Waiting & { expected?: string } = {}): Promise<void> {
+    const name = workRef(ref);
+    const known = await this.read(ref, { signal });
+    if (known === commit) return;
+    const moved = (cause?: unknown): DureError => new DureError("REF_MOVED", `${ref} is at ${known ?? "no commit"}, not at ${expected ?? "none"}.`, { class: "conflict", hint: "Another process works on this run.", cause });
+    if (known !== expected) throw moved();
+    const lines = known === undefined ? [`create ${name} ${commit}`] : [`update ${name} ${commit} ${known}`, `update refs/work/kept/${known} ${known}`];
+    try {
+      await this.git.run(["update-ref", "--stdin"], { at: this.at, input: `${lines.join("\n")}\n`, signal });
+    } catch (error) {
+      if (codeOf(error) !== "GIT_FAILED" || (await this.read(ref, { signal })) === known) throw error;
+      throw moved(error);
+    }
+  }
+
+  /**
+   * Lays the changes of ports over a base and commits that, with the results as parents. The same input gives the same commit. Nothing to
+   * lay over gives the base; one result on that very base is itself. No ref is written.
+   */
+  async compose(base: string, results: readonly PortResult[], { message, at, signal }: Waiting & { message: string; at: number }): Promise<Composition> {
+    const [only] = results;
+    if (only === undefined) return { commit: base, conflicts: [] };
+    if (results.length === 1 && only.base === base) return { commit: only.commit, conflicts: [] };
+    const listing = await this.listing(base, { signal });
+    const changes = [];
+    for (const result of results) changes.push({ port: result.port, changes: await diffTrees(this.git, this.at, result.base, result.commit, { signal }) });
+    const composed = overlay(listing, changes);
+    const parents = [...new Set(results.map(({ commit }) => commit))];
+    const commit = await this.#commit(base, composed.changes, { parents, message, at, signal });
+    await this.#own([commit], [base, ...parents], signal);
+    return { commit, conflicts: composed.conflicts.map(({ key, ports }) => ({ path: textOf(key), ports })) };
+  }
+
+  /** Merges two commits line by line, and commits that. The paths in conflict when that cannot be. No ref is written. */
+  async mergeCommits(ours: string, theirs: string, { message, at, signal }: Waiting & { message: string; at: number }): Promise<{ ok: true; commit: string } | { ok: false; conflicts: readonly string[] }> {
+    const merged = await mergeTree(this.git, this.at, ours, theirs, signal);
+    if (merged.conflicts.length > 0) return { ok: false, conflicts: merged.conflicts };
+    const commit = await this.#commitTree(merged.tree, { parents: [ours, theirs], message, at, signal });
+    await this.#own([commit], [ours, theirs], signal);
+    return { ok: true, commit };
+  }
+
+  /**
+   * Commits what a worker changed and owns; tells what it changed and does not. Files are compared with the parent by reading
+   * them. A step that has an outcome is not done again: it is given back as it was. An abort leaves nothing behind but loose objects.
+   */
+  async commitOwned(request: CommitRequest): Promise<OwnedCommit> {
+    const { signal } = request;
+    const recorded = await this.#outcome(request.ref, { signal });
+    if (recorded) return recorded;
+    try {
+      return await onDisk(this.folder, () => this.#commitNow(request));
+    } catch (error) {
+      if (codeOf(error) === "DISK_FULL") await removeHalfPacks(this.folder);
+      throw error;
+    }
+  }
+
+  /** How a folder differs from a commit. `ignore`: what the commit's own `.gitignore` leaves out is left out, or not. */
+  async scan(
+    tree: string,
+    listing: Listing,
+    options: Waiting & { fileBytes: number; most: number; ignore: "ignored" | "nothing"; onContent?: (key: PathKey, content: Buffer) => Promise<void> },
+  ): Promise<Scan> {
+    await using temporary = await this.temporary();
+    await using rules = await IgnoreRules.open(this.git, this.at, options.ignore === "ignored" ? listing : new Map(), temporary.path, { signal: options.signal });
+    const cache = this.#caches.get(tree) ?? new StatCache();
+    this.#caches.set(tree, cache);
+    const stamp = join(temporary.path, "now");
+    await writeFile(stamp, "");
+    cache.begin((await stat(stamp, { bigint: true })).mtimeNs);
+    return await scanTree({ root: tree, listing, rules, hash: this.hash, cache, ...options });
+  }
+
+  /** Forgets what it knows of a folder that is gone. */
+  forget(tree: string): void {
+    this.#caches.delete(tree);
+  }
+
+  async listing(commit: string, { signal }: Waiting = {}): Promise<Map<PathKey, TreeEntry>> {
+    return listTree(this.git, this.at, commit, { signal });
+  }
+
+  /** A file of a commit; undefined when it is not there, is no file, or is larger than `bytes`. */
+  async readFile(commit: string, path: string, { bytes, signal }: Waiting & { bytes: number }): Promise<Buffer | undefined> {
+    const said = await this.git.text(["ls-tree", "-l", "-z", "--full-tree", commit, "--", `:(literal)${path}`], { at: this.at, signal });
+    const [mode, , id, size] = said.split("\t")[0]!.split(/ +/);
+    if (!mode?.startsWith("100") || Number(size) > bytes) return undefined;
+    return (await this.git.run(["cat-file", "blob", id!], { at: this.at, signal })).stdout;
+  }
+
+  /** What changed from one commit to another, for people. */
+  async diff(from: string, to: string, { patchBytes = PATCH_BYTES, signal }: Waiting & { patchBytes?: number } = {}): Promise<TreeDiff> {
+    const changes = await diffTrees(this.git, this.at, from, to, { signal });
+    const { stdout, cut } = await this.git.run(["diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", from, to], { at: this.at, outputBytes: patchBytes, cut: true, signal });
+    return { changes: changes.map((change) => ({ path: textOf(change.key), kind: kindOf(change) })), patch: stdout.toString(), isCut: cut };
+  }
+
+  /** Whether commits are in the store and reachable from refs (`refs/work/…` in full) or commits. */
+  async hasReachable(commits: readonly string[], from: readonly string[], { signal }: Waiting = {}): Promise<boolean> {
+    return verifyReachable(this.git, this.at, commits, from, signal);
+  }
+
+  /** A commit without history that holds a part of another one's files. No ref is written. */
+  async excerpt(commit: string, leaveOut: readonly PathKey[], { at, signal }: Waiting & { at: number }): Promise<string> {
+    return this.#commit(commit, leaveOut.map((key) => ({ key, entry: undefined })), { parents: [], message: "What this port starts from\n", at, signal });
+  }
+
+  /** A folder for indexes and the like. */
+  temporary(): ReturnType<typeof temporaryFolder> {
+    return onDisk(this.folder, () => temporaryFolder(join(this.folder, "temporary"), "t-"));
+  }
+
+  async #commitNow(request: CommitRequest): Promise<OwnedCommit> {
+    const { signal, parent, scope, limits } = request;
+    const listing = await this.listing(parent, { signal });
+    await using blobs = new BlobWriter(() => this.git.start(["fast-import", "--quiet", "--done"], { at: this.at, signal }));
+    let bytes = 0;
+    const onContent = async (key: PathKey, content: Buffer): Promise<void> => {
+      if (!mayTake(scope, key)) return;
+      bytes += content.length;
+      if (bytes <= limits.totalBytes) await blobs.write(content);
+    };
+    const most = limits.files + (request.residue?.size ?? 0) + 1;
+    const scan = await this.scan(request.tree, listing, { fileBytes: limits.fileBytes, most, ignore: "ignored", onContent, signal });
+    await blobs.end();
+    const { taken, violations } = decideChanges(scan, listing, scope, limits, request.residue);
+    const commit = taken.length === 0 ? undefined : await this.#commit(parent, taken, { parents: [parent], message: request.message, at: request.at, signal });
+    const outcome = { commit, changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })), violations };
+    return await this.#record(request.ref, outcome, parent, signal);
+  }
+
+  async #commit(from: string, changes: readonly { readonly key: PathKey; readonly entry: TreeEntry | undefined }[], about: Waiting & { parents: readonly string[]; message: string; at: number }): Promise<string> {
+    const { signal } = about;
+    await using temporary = await this.temporary();
+    const at = { ...this.at, indexFile: join(temporary.path, "index") };
+    await this.git.run(["read-tree", from], { at, signal });
+    // What goes away goes first: a folder may come where a file was.
+    const gone = changes.filter(({ entry }) => entry === undefined).map(({ key }) => `0 ${"0".repeat(from.length)}\t${key}\0`);
+    const there = changes.flatMap(({ key, entry }) => (entry ? [`${entry.mode} ${entry.id}\t${key}\0`] : []));
+    if (changes.length > 0) await this.git.run(["update-index", "-z", "--index-info"], { at, input: Buffer.from([...gone, ...there].join(""), "latin1"), signal });
+    const tree = await this.git.text(["write-tree"], { at, signal });
+    return await this.#commitTree(tree, about);
+  }
+
+  async #commitTree(tree: string, { parents, message, at, signal }: Waiting & { parents: readonly string[]; message: string; at: number }): Promise<string> {
+    const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
+    return this.git.text(args, { at: this.at, identity: { ...this.#author, at }, input: message, signal });
+  }
+
+  /** Packs what the objects add to others, from wherever it is, into the store, and on the disk. */
+  async #own(objects: readonly string[], without: readonly string[], signal: AbortSignal | undefined): Promise<void> {
+    const input = [...objects, ...without.map((one) => `^${one}`)].map((line) => `${line}\n`).join("");
+    await this.git.run(["pack-objects", "--quiet", "--revs", join(this.folder, "objects", "pack", "pack")], { at: this.at, input, signal });
+  }
+
+  /** Stores what came of a step together with its commit; the refs of both appear at once, as the last thing. */
+  async #record(ref: string, outcome: OwnedCommit, parent: string, signal: AbortSignal | undefined): Promise<OwnedCommit> {
+    const note = await this.git.text(["hash-object", "-w", "--stdin"], { at: this.at, input: JSON.stringify(outcome), signal });
+    await this.#own([...(outcome.commit === undefined ? [] : [outcome.commit]), note], [parent], signal);
+    const lines = [...(outcome.commit === undefined ? [] : [`create ${workRef(ref)} ${outcome.commit}`]), `create ${outcomeRef(ref)} ${note}`];
+    try {
+      await this.git.run(["update-ref", "--stdin"], { at: this.at, input: `${lines.join("\n")}\n`, signal });
+    } catch (error) {
+      const other = codeOf(error) === "GIT_FAILED" ? await this.#outcome(ref, { signal }) : undefined;
+      if (!other) throw error;
+      return other;
+    }
+    return outcome;
+  }
+
+  async #outcome(ref: string, { signal }: Waiting): Promise<OwnedCommit | undefined> {
+    const note = await this.#readRef(outcomeRef(ref), { signal });
+    if (note === undefined) return undefined;
+    const stored = JSON.parse((await this.git.run(["cat-file", "blob", note], { at: this.at, signal })).stdout.toString()) as OwnedCommit;
+    return { ...stored, commit: stored.commit };
+  }
+
+  async #readRef(name: string, { signal }: Waiting): Promise<string | undefined> {
+    const { exitCode, stdout } = await this.git.run(["rev-parse", "--verify", "--quiet", "--end-of-options", name], { at: this.at, accept: [0, 1], signal });
+    return exitCode === 0 ? stdout.toString().trim() : undefined;
+  }
+}
+
+/** Writes contents as blobs through one git, which starts with the first of them. */
+class BlobWriter {
+  readonly #start: () => GitSession;
+  #session: GitSession | undefined;
+
+  constructor(start: () => GitSession) {
+    this.#start = start;
+  }
+
+  async write(content: Buffer): Promise<void> {
+    this.#session ??= this.#start();
+    await this.#session.write(`blob\ndata ${content.length}\n`);
+    await this.#session.write(content);
+    await this.#session.write("\n");
+  }
+
+  /** When it returns all of them are there. */
+  async end(): Promise<void> {
+    const session = this.#session;
+    if (!session) return;
+    await session.write("done\n");
+    await session.end();
+    this.#session = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session?.kill();
+  }
+}
+
+async function makeStore(repository: Repository, folder: string, signal: AbortSignal | undefined): Promise<void> {
+  await repository.git.run(["init", "--quiet", "--bare", "--template=", "--initial-branch=none", `--object-format=${repository.hash}`, folder], { at: { cwd: folder }, signal });
+  for (const name of ["info", "objects/info", "temporary"]) await mkdir(join(folder, name), { recursive: true });
+  const borrowed = await repository.objectFolders({ signal });
+  await writeFile(join(folder, "objects", "info", "alternates"), borrowed.map((path) => `${/^["#]|\n/.test(path) ? JSON.stringify(path) : path}\n`).join(""));
+  await writeFile(join(folder, "info", "attributes"), ATTRIBUTES);
+  const shallow = await repository.shallowCommits();
+  if (shallow !== "") await writeFile(join(folder, "shallow"), shallow);
+}
+
+/** What git left of packs when the disk was full: they hold room, and nobody reads them. A git that writes one now fails, and is done again. */
+async function removeHalfPacks(folder: string): Promise<void> {
+  const packs = join(folder, "objects", "pack");
+  for (const name of await readdir(packs)) if (name.startsWith("tmp_")) await rm(join(packs, name), { force: true });
+  for (const name of await readdir(folder)) if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
+}
+
+/** `base` and `branch` are dure's own names below `refs/dure/<run>/`. */
+function workRef(ref: string): string {
+  const problem = /^(?:base|branch)(?:\/|$)/.test(ref) ? "the name is taken" : refProblem(`refs/work/${ref}`);
+  if (problem) throw new DureError("REF_INVALID", `"${ref}" cannot be a ref of a run: ${problem}.`, { class: "input" });
+  return `refs/work/${ref}`;
+}
+
+function outcomeRef(ref: string): string {
+  return workRef(ref).replace("refs/work/", "refs/outcome/");
+}
+
+function kindOf(change: EntryChange): ChangeKind {
+  return change.new === undefined ? "deleted" : change.old === undefined ? "new" : "modified";
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,249 @@
+import { z } from "zod";
+import type { Problem } from "../engine/load-service-document.ts";
+import { toWire } from "../kernel/wire.ts";
+import type { Plan, Port, WorkerSpec } from "../plans/plan.ts";
+import type { PlanView } from "../plans/run/plan-desk.ts";
+import type { PortDetail, RunDetail } from "../plans/run/plans.ts";
+import type { PlanPort, PlanRun, PlanStep } from "../plans/run/run.ts";
+
+/** How plans and runs stand on the wire: what people look at, without the machine's own paths and secrets. */
+
+const time = z.number().meta({ description: "Milliseconds since the epoch." });
+const tokens = z.int();
+
+export const RUN_STATUSES = ["running", "paused", "cancelling", "waiting_host", "success", "partial", "failed", "cancelled"] as const satisfies readonly PlanRun["status"][];
+export const runStatus = z.enum(RUN_STATUSES);
+const portStatus = z.enum(["waiting", "ready", "running", "succeeded", "failed", "blocked", "cancelled"] as const satisfies readonly PlanPort["status"][]);
+const member = z.enum(["implementer", "tester", "orchestrator"]);
+
+const BecauseJson = z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }).meta({ id: "Because", description: "Why something stands as it does." });
+
+const ModeJson = z.object({
+  mode: z.enum(["one-context", "in-order", "parallel"]),
+  because: z.string(),
+  conditions: z.array(z.object({ name: z.string(), value: z.string(), holds: z.boolean() })).meta({ description: "Each condition of docs/spec/plans §5 with its value." }),
+});
+
+export const PlanProblemJson = z
+  .object({ file: z.string(), line: z.int().optional(), column: z.int().optional(), key: z.string(), message: z.string(), found: z.string().optional(), allowed: z.string().optional(), hint: z.string().optional() })
+  .meta({ id: "PlanProblem", description: "Something in a file that a person has to change; line and column are 1-based." });
+
+const budget = z.object({ tokens: z.number().optional(), micro_usd: z.number().optional() });
+
+const portFields = {
+  id: z.string(),
+  title: z.string(),
+  goal: z.string(),
+  role: z.string(),
+  owns: z.array(z.string()),
+  tests: z.array(z.string()),
+  reads: z.array(z.string()).optional(),
+  depends_on: z.array(z.string()).meta({ description: "Ports that must have succeeded before." }),
+  acceptance: z.string(),
+  check: z.string().optional(),
+  budget: budget.optional(),
+};
+
+const planFields = {
+  plan: z.string(),
+  base: z.string(),
+  setup: z.string().optional(),
+  integration: z.string().optional(),
+  roles: z.string().meta({ description: "hexagonal, modules or own." }),
+  limits: z.object({ max_concurrency: z.int(), parallel_enabled: z.boolean(), timeout_per_port_ms: z.number(), tries: z.int(), merge: z.enum(["at_end", "as_ready"]), budget: budget.optional() }),
+  isolation_wanted: z.enum(["enforced", "audit"]),
+  workers: z.array(z.object({ role: z.string(), kind: z.enum(["acp", "model", "command", "offline"]), command: z.array(z.string()).optional(), model: z.string().optional() })).meta({ description: "Who works for whom; `default` for roles without one of their own." }),
+  contracts: z.array(z.object({ path: z.string(), by: z.string() })),
+};
+
+export const PlanFileJson = z.object({ name: z.string(), file: z.string(), ports: z.int(), problems: z.array(PlanProblemJson) }).meta({ id: "PlanFile" });
+
+export const PlanViewJson = z
+  .object({
+    ...planFields,
+    file: z.string(),
+    ports: z.array(z.object({ ...portFields, timeout_ms: z.number() })),
+    levels: z.array(z.array(z.string())).meta({ description: "Ports by the number of steps that must have been taken before them." }),
+    critical_path: z.array(z.string()),
+    max_parallel: z.int(),
+    mode: ModeJson,
+    base_commit: z.string(),
+    unowned: z.array(z.string()).meta({ description: "Files of the base that nobody owns, at most 200." }),
+    unowned_count: z.int(),
+    warnings: z.array(z.object({ code: z.string(), message: z.string() })),
+  })
+  .meta({ id: "Plan", description: "A plan against its repository, as it would run." });
+
+const ReportJson = z.object({
+  commit: z.string().optional(),
+  branch: z.string().optional().meta({ description: "In the user's repository." }),
+  kept: z.array(z.string()),
+  missing: z.array(z.object({ port: z.string(), because: BecauseJson })),
+  integration: z.object({ passed: z.boolean(), exit_code: z.int().nullable(), output: z.string(), blamed: z.array(z.string()).optional() }).optional(),
+  conflicts: z.array(z.object({ path: z.string(), ports: z.array(z.string()), solved_by: z.string().optional() })),
+});
+
+const runFields = {
+  id: z.string(),
+  plan: z.string(),
+  status: runStatus,
+  phase: z.enum(["preparing", "building", "merging", "over"]),
+  because: BecauseJson.nullable(),
+  repository: z.string(),
+  base_commit: z.string(),
+  start_commit: z.string().nullable().meta({ description: "What ports start from: the base with the contracts." }),
+  isolation: z.string().nullable().meta({ description: "How workers are kept apart: bubblewrap, namespaces, other-user or audit (not at all)." }),
+  mode: ModeJson.nullable(),
+  report: ReportJson.nullable(),
+  tokens_in: tokens,
+  tokens_out: tokens,
+  tokens_most: tokens.nullable(),
+  started_by: z.string(),
+  created_at: time,
+  updated_at: time,
+  finished_at: time.nullable(),
+};
+
+export const RunJson = z.object(runFields).meta({ id: "Run", description: "One execution of a plan." });
+export const ListedRunJson = z.object({ ...runFields, counts: z.record(z.string(), z.int()).meta({ description: "Ports by status." }) });
+
+const portStateFields = {
+  ...portFields,
+  status: portStatus,
+  because: BecauseJson.nullable(),
+  attempt: z.int().meta({ description: "Starts by the scheduler, those after a crash included." }),
+  tries_made: z.int().meta({ description: "Tries that were begun." }),
+  tries_pair: z.int().meta({ description: "Tries that its pair may make." }),
+  tries_orchestrator: z.int().meta({ description: "Tries that the orchestrator may make after that." }),
+  spent_ms: z.number(),
+  time_ms: z.number().meta({ description: "Of all its tries together." }),
+  tokens_in: tokens,
+  tokens_out: tokens,
+  tokens_most: tokens.nullable(),
+  hint: z.string().nullable(),
+  grants: z.array(z.object({ path: z.string(), wants: z.enum(["read", "own"]), by: z.string() })),
+  start_commit: z.string().nullable(),
+  result_commit: z.string().nullable(),
+  started_at: time.nullable(),
+  finished_at: time.nullable(),
+};
+
+const StepJson = z
+  .object({
+    id: z.int(),
+    port: z.string(),
+    try: z.int().meta({ description: "1-based over all tries of the port; 0 before the first." }),
+    kind: z.enum(["contracts", "setup", "implement", "test", "accept", "check", "merge", "integrate"] as const satisfies readonly PlanStep["kind"][]),
+    member: member.nullable(),
+    worker: z.string().nullable(),
+    status: z.string().meta({ description: "running or done." }),
+    starts: z.int(),
+    progress: z.number(),
+    task: z.string(),
+    tokens_in: tokens,
+    tokens_out: tokens,
+    output: z.looseObject({}).nullable().meta({ description: "What came of it: of a worker {status, summary, claimed_files, error?, commit, changes, violations}, of the acceptance {feedback, framework, exit_code, because, output}." }),
+    log: z.string().meta({ description: "The end of what was printed and said." }),
+    started_at: time,
+    seen_at: time,
+    finished_at: time.nullable(),
+  })
+  .meta({ id: "PlanStep" });
+
+export const RunDetailJson = z
+  .object({
+    ...runFields,
+    definition: z.object(planFields).meta({ description: "The plan as it was read when the run began." }),
+    ports: z.array(z.object(portStateFields)),
+    orchestrator: z.array(StepJson).meta({ description: "Steps of no port: contracts and merge." }),
+  })
+  .meta({ id: "RunDetail" });
+
+export const PortDetailJson = z
+  .object({
+    ...portStateFields,
+    steps: z.array(StepJson),
+    messages: z.array(
+      z.object({
+        id: z.int(),
+        from: z.string(),
+        to: z.string(),
+        type: z.enum(["result", "feedback", "query", "ack"]),
+        payload: z.unknown(),
+        reply_to: z.int().nullable(),
+        created_at: time,
+        delivered_at: time.nullable(),
+        processed_at: time.nullable(),
+      }),
+    ),
+    violations: z.array(
+      z.object({ port: z.string(), try: z.int(), member, path: z.string(), wanted: z.enum(["read", "write"]), because: z.string(), detail: z.string().nullable(), found: z.enum(["request", "commit"]), at: time }),
+    ),
+  })
+  .meta({ id: "PortDetail", description: "One port of a run with its steps, the pair's messages and what was refused." });
+
+export const DiffJson = z.object({
+  changes: z.array(z.object({ path: z.string(), kind: z.enum(["new", "modified", "deleted"]) })),
+  patch: z.string(),
+  is_cut: z.boolean().meta({ description: "The patch was longer than is shown." }),
+});
+
+export function problemToWire(problem: Problem): z.infer<typeof PlanProblemJson> {
+  return toWire(problem) as z.infer<typeof PlanProblemJson>;
+}
+
+export function viewToWire({ plan, ...view }: PlanView): z.infer<typeof PlanViewJson> {
+  return { ...planToWire(plan), ports: plan.ports.map(definitionToWire), ...(toWire(view) as object) } as z.infer<typeof PlanViewJson>;
+}
+
+export function runToWire(run: PlanRun): z.infer<typeof RunJson> {
+  return { ...(toWire(only(run, RUN_KEYS)) as object), plan: run.plan.name } as z.infer<typeof RunJson>;
+}
+
+export function detailToWire(run: RunDetail): z.infer<typeof RunDetailJson> {
+  return {
+    ...runToWire(run),
+    definition: planToWire(run.plan),
+    ports: run.ports.map((port) => portToWire(port, run.plan.ports[port.position]!, port.triesMade)),
+    orchestrator: run.orchestrator.map(stepToWire),
+  };
+}
+
+export function portDetailToWire(port: PortDetail, plan: Plan): z.infer<typeof PortDetailJson> {
+  return {
+    ...portToWire(port, plan.ports[port.position]!, Math.max(0, ...port.steps.flatMap((step) => (step.kind === "implement" ? [step.try] : [])))),
+    steps: port.steps.map(stepToWire),
+    messages: toWire(port.messages) as z.infer<typeof PortDetailJson>["messages"],
+    violations: toWire(port.violations) as z.infer<typeof PortDetailJson>["violations"],
+  };
+}
+
+const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit", "startCommit", "isolation", "mode", "report", "tokensIn", "tokensOut", "tokensMost", "startedBy", "createdAt", "updatedAt", "finishedAt"] as const satisfies readonly (keyof PlanRun)[];
+const PORT_KEYS = ["id", "status", "because", "attempt", "triesPair", "triesOrchestrator", "spentMs", "timeMs", "tokensIn", "tokensOut", "tokensMost", "hint", "grants", "startCommit", "resultCommit", "startedAt", "finishedAt"] as const satisfies readonly (keyof PlanPort)[];
+const STEP_KEYS = ["id", "port", "try", "kind", "member", "worker", "status", "starts", "progress", "task", "tokensIn", "tokensOut", "log", "startedAt", "seenAt", "finishedAt"] as const satisfies readonly (keyof PlanStep)[];
+
+function planToWire({ name, base, setup, integration, roles, limits, isolation, workers, contracts }: Plan): z.infer<typeof RunDetailJson>["definition"] {
+  const workerOf = ([role, spec]: [string, WorkerSpec]): object => ({ role, kind: spec.kind, ...("command" in spec && { command: spec.command }), ...("model" in spec && { model: spec.model }) });
+  const all: [string, WorkerSpec][] = [...(workers.default ? [["default", workers.default] as [string, WorkerSpec]] : []), ...(workers.orchestrator ? [["orchestrator", workers.orchestrator] as [string, WorkerSpec]] : []), ...Object.entries(workers.byRole)];
+  return toWire({ plan: name, base, setup, integration, roles: roles.preset, limits, isolationWanted: isolation, workers: all.map(workerOf), contracts }) as z.infer<typeof RunDetailJson>["definition"];
+}
+
+function definitionToWire(port: Port): z.infer<typeof PlanViewJson>["ports"][number] {
+  return toWire(port) as z.infer<typeof PlanViewJson>["ports"][number];
+}
+
+function portToWire(port: PlanPort, definition: Port, triesMade: number): z.infer<typeof RunDetailJson>["ports"][number] {
+  const { timeoutMs: _timeout, ...work } = definition;
+  return toWire({ ...work, ...only(port, PORT_KEYS), triesMade }) as z.infer<typeof RunDetailJson>["ports"][number];
+}
+
+/** The answer of a worker stands beside its commit, not below it. */
+function stepToWire(step: PlanStep): z.infer<typeof StepJson> {
+  const output = step.output as { readonly result?: object } | null;
+  const { result, ...rest } = output ?? {};
+  return { ...(toWire(only(step, STEP_KEYS)) as object), output: output && toWire({ ...result, ...rest }) } as z.infer<typeof StepJson>;
+}
+
+function only<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
+  return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<Value, Key>;
+}

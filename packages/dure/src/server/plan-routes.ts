@@ -1,0 +1,353 @@
+import type { OutgoingHttpHeaders } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { NOTE_MOST } from "../kernel/escalation.ts";
+import { toWire } from "../kernel/wire.ts";
+import type { RunFrame } from "../plans/run/plans.ts";
+import { isRunEnded, type RunOrder } from "../plans/run/run.ts";
+import { parseTestFeedback } from "../plans/workers/feedback.ts";
+import { closedSignal } from "./conversation-routes.ts";
+import { readEventPosition } from "./event-source.ts";
+import { callerOf, endWhenRevoked } from "./guard.ts";
+import { detailToWire, DiffJson, ListedRunJson, PlanFileJson, PlanProblemJson, PlanViewJson, portDetailToWire, PortDetailJson, problemToWire, RunDetailJson, RunJson, runStatus, runToWire, viewToWire } from "./plan-json.ts";
+import { problems, ResumeHeaders, ResumeQuery } from "./schemas.ts";
+import type { ServerParts } from "./server.ts";
+import { frame, type SseStream } from "./sse.ts";
+
+const name = z.string().min(1).max(200);
+const runId = z.string().min(1).max(100);
+const portId = z.string().min(1).max(64);
+const portIds = z.array(portId).max(10_000);
+const repository = z.string().min(1).max(1_000).optional().meta({ description: "Folder of the repository, from the team's folder. Default: as the plan says, else the team's." });
+const hint = z.string().trim().min(1).max(NOTE_MOST).optional();
+
+const StartBody = z.object({
+  plan: name.meta({ description: "Name or file of a plan in the team's folder `plans`." }),
+  repository,
+  only: portIds.optional().meta({ description: "Only these ports and what they need." }),
+  from: portIds.optional().meta({ description: "These ports and what needs them; what they need is taken as done at the base." }),
+  dry_run: z.boolean().optional().meta({ description: "Begins nothing; says what would be done." }),
+});
+
+const StartHeaders = z.looseObject({
+  "idempotency-key": z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, "must be 1–255 visible ASCII characters")
+    .optional()
+    .meta({ description: "Holds as long as the run is kept, per caller: the same body gives the same run, another body is 422." }),
+});
+
+const RunsQuery = z.object({
+  plan: name.optional(),
+  status: runStatus.optional(),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  cursor: z.string().max(100).optional(),
+});
+
+const RetryBody = z
+  .object({
+    hint: hint.meta({ description: "Told to the next try." }),
+    tries: z.int().min(0).max(20).optional().meta({ description: "Tries more. Default 1." }),
+    tokens: z.int().min(1).max(1_000_000_000).optional().meta({ description: "On top of its bound." }),
+    time_ms: z.int().min(1).max(604_800_000).optional().meta({ description: "Milliseconds on top of its time." }),
+    grant: z.object({ path: z.string().min(1).max(1_024), wants: z.enum(["read", "own"]) }).optional().meta({ description: "A path that it may use beside the plan." }),
+  })
+  .nullish();
+
+const SayBody = z.object({ to: z.enum(["implementer", "tester"]), text: z.string().meta({ description: "At most 8,000 characters." }) });
+
+const OrderAnswer = z.object({ carried_out: z.boolean(), run: RunJson });
+const ORDERED = { 200: OrderAnswer.meta({ description: "It is done." }), 202: OrderAnswer.meta({ description: "It is stored; the run's leader does it as soon as it can." }) };
+
+const RunStream = {
+  description: "SSE. First `event: run` with the whole run, then its events (`data:` is the envelope of /v1/events) until run.end. With Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
+  content: { "text/event-stream": { schema: z.string() } },
+};
+const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
+
+/** Bytes of a plan that is checked, and of a report of tests: Korean takes three per character. Source: our choice. */
+const LARGE_BODY = 4 * 1024 * 1024;
+
+/** Plans, and the runs of plans: looked at with `plans:read`; begun, steered and merged with `plans:run`, for a plan runs shell commands. Source: docs/spec/plans §2. */
+export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+  const { plans: desk, audit, closing } = parts;
+  if (!desk) return;
+  const { runs } = desk;
+  const read = { scope: "plans:read" as const };
+  const act = { scope: "plans:run" as const };
+  const planParams = z.object({ name });
+  const runParams = z.object({ id: runId });
+  const portParams = z.object({ id: runId, port: portId });
+  const tags = ["plans"];
+  /** Aborts when nobody is left to answer. */
+  const whileAsked = (reply: FastifyReply): AbortSignal => AbortSignal.any([closedSignal(reply.raw), closing]);
+  const noted = (request: FastifyRequest, what: string, subject: string): void => audit?.({ who: callerOf(request), what, subject });
+
+  // --- plans
+
+  app.get("/v1/plans", { config: read, schema: { tags, summary: "Plans of the team's folder, those with problems too", response: { 200: z.object({ items: z.array(PlanFileJson) }), ...problems(401, 403) } } }, async () => ({
+    items: (await desk.list()).map((file) => ({ ...file, problems: file.problems.map(problemToWire) })),
+  }));
+
+  app.get(
+    "/v1/plans/:name",
+    { config: read, schema: { tags, summary: "A plan against its repository: levels, critical path, mode with each condition, files without an owner", params: planParams, response: { 200: PlanViewJson, ...problems(400, 401, 403, 404, 409) } } },
+    async (request, reply) => viewToWire(await desk.show(request.params.name, { signal: whileAsked(reply) })),
+  );
+
+  app.post(
+    "/v1/plans/check",
+    {
+      config: read,
+      bodyLimit: LARGE_BODY,
+      schema: {
+        tags,
+        summary: "Finds problems in the text of a plan that is no file yet",
+        body: z.object({ file: z.string().min(1).max(300).meta({ description: "As it would be called; its ending chooses the reader: .yaml, .json or .md." }), text: z.string() }),
+        response: { 200: z.object({ ok: z.boolean(), problems: z.array(PlanProblemJson) }), ...problems(400, 401, 403, 413) },
+      },
+    },
+    async (request) => {
+      const { problems: found } = desk.check(request.body.file, request.body.text);
+      return { ok: found.length === 0, problems: found.map(problemToWire) };
+    },
+  );
+
+  app.post(
+    "/v1/plans/draft",
+    {
+      config: act,
+      schema: {
+        tags,
+        summary: "Lets a model propose a plan, for a person to edit and approve; nothing is stored",
+        body: z.object({ goal: z.string().trim().min(1).max(8_000), repository }),
+        response: { 200: z.object({ text: z.string(), problems: z.array(PlanProblemJson) }), ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { text, problems: found } = await desk.draft(request.body.goal, { repository: request.body.repository, signal: whileAsked(reply) });
+      return { text, problems: found.map(problemToWire) };
+    },
+  );
+
+  // --- runs
+
+  app.post(
+    "/v1/runs",
+    { config: act, schema: { tags, summary: "Begins a run of a plan; with dry_run only says what would be done", headers: StartHeaders, body: StartBody, response: { 200: PlanViewJson, 202: RunJson, ...problems(400, 401, 403, 404, 409, 422) } } },
+    async (request, reply) => {
+      const { plan, dry_run, ...rest } = request.body;
+      const who = callerOf(request);
+      if (dry_run) return reply.code(200).send(viewToWire(await desk.dryRun({ name: plan, ...rest }, { signal: whileAsked(reply) })));
+      const given = request.headers["idempotency-key"];
+      const run = await desk.start({ name: plan, ...rest, tenant: who.tenant, by: who.name, key: given === undefined ? undefined : `http:${who.name}:${given}` }, { signal: closing });
+      noted(request, "run.start", run.id);
+      return reply.code(202).send(runToWire(run));
+    },
+  );
+
+  app.get(
+    "/v1/runs",
+    { config: read, schema: { tags, summary: "Runs, newest first", querystring: RunsQuery, response: { 200: z.object({ items: z.array(ListedRunJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
+    async (request) => {
+      const { items, nextCursor } = await runs.list({ ...request.query, tenant: callerOf(request).tenant });
+      return { items: items.map((run) => ({ ...runToWire(run), counts: { ...run.counts } })), next_cursor: nextCursor };
+    },
+  );
+
+  app.get("/v1/runs/:id", { config: read, schema: { tags, summary: "One run with its plan and its ports", params: runParams, response: { 200: RunDetailJson, ...problems(400, 401, 403, 404) } } }, async (request) =>
+    detailToWire(await runs.detail(request.params.id, { tenant: callerOf(request).tenant })),
+  );
+
+  app.get(
+    "/v1/runs/:id/events",
+    { config: read, schema: { tags, summary: "How a run stands, then what happens to it until it has ended", params: runParams, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: RunStream, 204: NOTHING, ...problems(400, 401, 403, 404) } } },
+    async (request, reply) => {
+      const { tenant } = callerOf(request);
+      const { id } = request.params;
+      const after = readEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
+      const run = await runs.get(id, { tenant });
+      if (after !== undefined && isRunEnded(run.status) && (await isEmpty(runs.stream(id, { tenant, after })))) return reply.code(204).send(null);
+
+      reply.hijack();
+      const stream = parts.streams.open(reply.raw, reply.getHeaders() as OutgoingHttpHeaders, `: run ${id}\n\n`);
+      await sendRun(parts, request, stream, runs.stream(id, { tenant, after, signal: stream.signal }));
+    },
+  );
+
+  app.get(
+    "/v1/runs/:id/diff",
+    { config: read, schema: { tags, summary: "What the result of a run changes against its base", params: runParams, response: { 200: DiffJson, ...problems(400, 401, 403, 404, 409) } } },
+    async (request, reply) => toWire(await desk.diff(request.params.id, undefined, { tenant: callerOf(request).tenant, signal: whileAsked(reply) })) as z.infer<typeof DiffJson>,
+  );
+
+  app.post(
+    "/v1/runs/:id/merge",
+    {
+      config: act,
+      schema: {
+        tags,
+        summary: "Takes the result of a run over into a branch of the user's repository, with its files where the branch is checked out",
+        params: runParams,
+        body: z.object({ into: z.string().min(1).max(250).optional().meta({ description: "A branch. Default: the plan's base, else the branch that the repository stands at." }) }).nullish(),
+        response: {
+          200: z.object({ kind: z.enum(["merged", "fast-forward", "already"]), target: z.string(), commit: z.string(), updated: z.string().nullable().meta({ description: "The working tree whose files were updated." }) }),
+          ...problems(400, 401, 403, 404, 409),
+        },
+      },
+    },
+    async (request) => {
+      // Who asks may leave: half a merge would be worse than one that nobody waits for.
+      const { kind, target, commit, updated } = await desk.merge(request.params.id, { into: request.body?.into, tenant: callerOf(request).tenant, signal: closing });
+      noted(request, "run.merge", request.params.id);
+      return { kind, target, commit, updated: updated ?? null };
+    },
+  );
+
+  // --- orders
+
+  async function order(request: FastifyRequest, reply: FastifyReply, id: string, wish: RunOrder): Promise<z.infer<typeof OrderAnswer>> {
+    const { tenant, name: by } = callerOf(request);
+    const { carriedOut } = await runs.order(id, wish, { tenant, by, signal: closing });
+    noted(request, `run.${wish.type}`, "port" in wish ? `${id}/${wish.port}` : id);
+    void reply.code(carriedOut ? 200 : 202);
+    return { carried_out: carriedOut, run: runToWire(await runs.get(id, { tenant })) };
+  }
+
+  app.post("/v1/runs/:id/pause", { config: act, schema: { tags, summary: "Starts no more ports; what works goes on", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+    order(request, reply, request.params.id, { type: "pause" }),
+  );
+  app.post("/v1/runs/:id/resume", { config: act, schema: { tags, summary: "Goes on with a paused run", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+    order(request, reply, request.params.id, { type: "resume" }),
+  );
+  app.post("/v1/runs/:id/cancel", { config: act, schema: { tags, summary: "Ends a run; its workers are stopped, what they made is kept", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+    order(request, reply, request.params.id, { type: "cancel" }),
+  );
+
+  // --- ports
+
+  app.get(
+    "/v1/runs/:id/ports/:port",
+    { config: read, schema: { tags, summary: "One port: its steps, the words of its pair, what was refused", params: portParams, response: { 200: PortDetailJson, ...problems(400, 401, 403, 404) } } },
+    async (request) => {
+      const { tenant } = callerOf(request);
+      const [run, port] = await Promise.all([runs.get(request.params.id, { tenant }), runs.port(request.params.id, request.params.port, { tenant })]);
+      return portDetailToWire(port, run.plan);
+    },
+  );
+
+  app.get(
+    "/v1/runs/:id/ports/:port/steps/:step/manifest",
+    {
+      config: read,
+      schema: {
+        tags,
+        summary: "What the prompt of a step was made of, and what full context would have cost",
+        params: z.object({ ...portParams.shape, step: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER) }),
+        response: { 200: z.looseObject({ blocks: z.array(z.looseObject({ name: z.string(), tokens: z.number() })), total: z.number(), full_context: z.number(), saved: z.number() }), ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const { id, port, step } = request.params;
+      const manifest = await runs.manifest(id, port, step, { tenant: callerOf(request).tenant });
+      if (manifest === null) throw new DureError("MANIFEST_MISSING", `The step ${step} of ${port} had no prompt.`, { class: "not-found", hint: "Only steps of a worker have one." });
+      return toWire(manifest) as { blocks: { name: string; tokens: number }[]; total: number; full_context: number; saved: number };
+    },
+  );
+
+  app.get(
+    "/v1/runs/:id/ports/:port/diff",
+    { config: read, schema: { tags, summary: "What a port has changed so far", params: portParams, response: { 200: DiffJson, ...problems(400, 401, 403, 404, 409) } } },
+    async (request, reply) => toWire(await desk.diff(request.params.id, request.params.port, { tenant: callerOf(request).tenant, signal: whileAsked(reply) })) as z.infer<typeof DiffJson>,
+  );
+
+  app.post(
+    "/v1/runs/:id/ports/:port/retry",
+    { config: act, schema: { tags, summary: "Gives a failed port another try, then its dependents go on; an ended run goes on with it", params: portParams, body: RetryBody, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
+    (request, reply) => {
+      const { hint: words, tries = 1, tokens, time_ms, grant } = request.body ?? {};
+      const wish: RunOrder = { type: "retry", port: request.params.port, tries, ...(words !== undefined && { hint: words }), ...(tokens !== undefined && { tokens }), ...(time_ms !== undefined && { timeMs: time_ms }), ...(grant && { grant }) };
+      return order(request, reply, request.params.id, wish);
+    },
+  );
+
+  app.post(
+    "/v1/runs/:id/ports/:port/say",
+    {
+      config: act,
+      schema: {
+        tags,
+        summary: "Tells a member of a port's pair something; who listens hears it at once, the others in their next prompt",
+        params: portParams,
+        body: SayBody,
+        response: { 202: z.object({ id: z.int() }).meta({ description: "Stored in the pair's channel." }), ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { id, port } = request.params;
+      const { tenant, name: by } = callerOf(request);
+      const said = await runs.say(id, port, request.body, { tenant, by });
+      noted(request, "run.say", `${id}/${port}`);
+      return reply.code(202).send(said);
+    },
+  );
+
+  // --- hooks
+
+  app.post(
+    "/v1/hooks/test-feedback",
+    {
+      config: { scope: "public" },
+      bodyLimit: LARGE_BODY,
+      schema: {
+        tags,
+        summary: "Takes a report of tests from a tool of a running step; the bearer token is the step's own (DURE_HOOK_TOKEN)",
+        body: z.looseObject({}).meta({ description: "{success?, failed_tests: [{name, expected?, actual?, stack_trace?, suggested_fix?, file?, line?}], suggestions, metrics: {total, passed, failed, duration_ms, coverage?}}; keys in either spelling." }),
+        response: { 200: z.object({ decision: z.enum(["accept", "retry", "escalate"]), notifications: z.array(z.string()) }), ...problems(400, 401, 413, 429) },
+      },
+    },
+    async (request) => {
+      const token = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? "")?.[1];
+      if (token === undefined) throw new DureError("HOOK_TOKEN_INVALID", "The token of a step is missing.", { class: "unauthorized", hint: "Call `dure hook test-feedback` from a worker; it has the token." });
+      const { decision, notifications } = await runs.takeTestReport(token, parseTestFeedback(request.body));
+      return { decision, notifications: [...notifications] };
+    },
+  );
+};
+
+async function isEmpty(frames: AsyncIterable<RunFrame>): Promise<boolean> {
+  for await (const _ of frames) return false;
+  return true;
+}
+
+/** Sends a run's frames to one reader until the run's end or the reader's. */
+async function sendRun(parts: ServerParts, request: FastifyRequest, stream: SseStream, frames: AsyncIterable<RunFrame>): Promise<void> {
+  const cancel = endWhenRevoked(parts, request, stream);
+  try {
+    for await (const item of frames) {
+      if (stream.ended) break;
+      stream.write(frameOf(item));
+      if (stream.isFull) await stream.roomAgain();
+    }
+    stream.end();
+  } catch (error) {
+    if (!stream.ended) parts.logger.warn({ request: request.id, error: messageOf(error) }, "stream of a run broke; its reader is asked to come back");
+    stream.end("retry: 1000\n\n");
+  } finally {
+    cancel();
+  }
+  if (stream.wasCut) parts.logger.warn({ request: request.id }, "reader of a run was cut off because it did not read; it can resume");
+}
+
+function frameOf(item: RunFrame): string {
+  switch (item.kind) {
+    case "run":
+      return frame("run", detailToWire(item.run), item.position);
+    case "event":
+      return frame(item.event.type, toWire(item.event), item.event.id);
+    case "reset":
+      return frame("reset", { oldest: item.oldest });
+  }
+}

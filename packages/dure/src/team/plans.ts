@@ -1,0 +1,123 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import type { Database } from "../durable/database.ts";
+import type { EventLog } from "../durable/event-log.ts";
+import type { Leases } from "../durable/leases.ts";
+import type { Notifications } from "../durable/notify.ts";
+import type { ProcessLease } from "../durable/processes.ts";
+import { importModule } from "../engine/load-service.ts";
+import type { Inbox } from "../escalations/inbox.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
+import { ulid } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Models } from "../models/models.ts";
+import { PlanDesk } from "../plans/run/plan-desk.ts";
+import { Plans } from "../plans/run/plans.ts";
+import type { PlanRun } from "../plans/run/run.ts";
+import { runWork } from "../plans/run/work.ts";
+import { openSandbox, type Sandbox } from "../plans/sandbox/sandbox.ts";
+import { openWorker } from "../plans/workers/open-worker.ts";
+import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-script.ts";
+import { Git } from "../plans/workspace/git.ts";
+import { Repository } from "../plans/workspace/repository.ts";
+import { DURE_VERSION } from "./version.ts";
+import type { LoadedTeam } from "./config.ts";
+
+/** Plans of a team: the files in its folder `plans`, and their runs on this machine. */
+export function openPlans(
+  team: LoadedTeam,
+  parts: {
+    readonly database: Database;
+    readonly notifications: Notifications;
+    readonly events: EventLog;
+    readonly lease: ProcessLease;
+    readonly leases: Leases;
+    readonly inbox: Inbox;
+    readonly models: () => Models;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    /** Folder of dure's data. */
+    readonly home: string;
+    /** Everything that dure was started with; plans name what of it their workers get. */
+    readonly env: Readonly<Record<string, string | undefined>>;
+    /** Address of this process's server; undefined before it listens. */
+    readonly url: () => string | undefined;
+  },
+): { desk: PlanDesk; plans: Plans } {
+  const { clock, logger, home, env, database, notifications, events, lease, leases, inbox } = parts;
+  const git = new Git({ env });
+  const folder = path.join(team.folder, "plans");
+  const sandboxes = new Map<string, Promise<Sandbox>>();
+  // Namespaces of our own go before bubblewrap: the same protection, and several times faster. docs/decisions/0007
+  const sandbox = (wanted: "enforced" | "audit", { allowSecrets, signal }: { allowSecrets: readonly string[]; signal: AbortSignal }): Promise<Sandbox> => {
+    const key = [wanted, ...allowSecrets].join("\n");
+    const known = sandboxes.get(key) ?? openSandbox({ wanted, prefer: "namespaces", folder: path.join(home, "sandbox"), home: homedir(), allowSecrets, clock, logger, signal });
+    sandboxes.set(key, known);
+    known.catch(() => sandboxes.delete(key));
+    return known;
+  };
+  const plans: Plans = new Plans({
+    database,
+    notifications,
+    events,
+    lease,
+    leases,
+    inbox,
+    clock,
+    logger,
+    home,
+    host: hostOf(home, clock),
+    resolveBase: async (repositoryFolder, base, { signal }) => {
+      const repository = await Repository.open(repositoryFolder, { git, signal });
+      return { commit: await repository.resolve(base, { signal }), repository: repository.root };
+    },
+    work: (about) =>
+      runWork(
+        {
+          database,
+          notifications,
+          inbox,
+          announce: () => events.announce(),
+          clock,
+          logger,
+          git,
+          home,
+          processId: lease.id,
+          sandbox,
+          worker: (spec, run) => openWorker(spec, { clock, model: { models: parts.models() }, script: (script) => scriptOf(run, script), version: DURE_VERSION }),
+          userHome: homedir(),
+          env,
+          hookUrl: () => (parts.url() === undefined ? undefined : `${parts.url()}/v1/hooks/test-feedback`),
+        },
+        about,
+      ),
+  });
+  const desk = new PlanDesk({ plans, git, folder, repository: team.folder, clock, importModule });
+  return { desk, plans };
+}
+
+/** Scripts stand beside the plan that names them. */
+function scriptOf(run: PlanRun, script: string): OfflineScript {
+  const file = path.resolve(path.dirname(run.file ?? "."), script);
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new DureError("OFFLINE_SCRIPT_MISSING", `The script ${file} of the offline worker cannot be read.`, { class: "input", hint: "Its path begins at the folder of the plan.", cause: error });
+  }
+  return readOfflineScript(script, text);
+}
+
+/** Names the folder of data, for every process that shares it; made when there is none. */
+function hostOf(home: string, clock: Clock): string {
+  mkdirSync(home, { recursive: true });
+  const file = path.join(home, "host-id");
+  try {
+    writeFileSync(file, `host_${ulid(clock.now())}\n`, { flag: "wx" });
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+  return readFileSync(file, "utf8").trim();
+}

@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from "node:util";
+import type { EngineDefinitions } from "../engine/engine.ts";
+import { DureError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { Directory } from "../rooms/directory.ts";
+import type { Rooms } from "../rooms/rooms.ts";
+import { loadTeam, type LoadedTeam, type TeamConfig } from "./config.ts";
+import type { Environment } from "./environment.ts";
+import { withFreshModules } from "./fresh-modules.ts";
+import { directoryOf } from "./rooms.ts";
+
+/** What a reload has done. */
+export interface ReloadReport {
+  /** Names of the services and ids of the agents that answer from now on. */
+  readonly services: readonly string[];
+  readonly agents: readonly string[];
+  /** Keys of the configuration that have changed and stay as they were until a restart. */
+  readonly restart: readonly string[];
+}
+
+/**
+ * Keys that parts of a running team hold on to: connections, listening sockets, limits that rows are counted against. All
+ * others are taken up by a reload.
+ */
+const RESTART_KEYS = [
+  "locale",
+  "timeZone",
+  "rooms.adapters",
+  "rooms.defaultChannel",
+  "rooms.allowBots",
+  "rooms.sink",
+  "jobs",
+  "escalations",
+  "limits",
+  "budgets",
+  "server",
+  "database",
+  "retention",
+] as const;
+
+/**
+ * Reads the configuration, agents, personas and services of a running team anew. Everything is loaded and checked first; a
+ * mistake changes nothing. Turns that run finish on the definitions with which they began; turns that begin afterwards have the new ones.
+ */
+export class Reloader {
+  readonly #parts: ReloaderParts;
+  #team: LoadedTeam;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ReloaderParts) {
+    this.#parts = parts;
+    this.#team = parts.team;
+  }
+
+  /** One after the other. Throws what `loadTeam` throws, and `RELOAD_IMPOSSIBLE` for a team that was given in code. */
+  reload(): Promise<ReloadReport> {
+    const mine = this.#last.then(() => this.#reload());
+    this.#last = mine.catch(() => {});
+    return mine;
+  }
+
+  async #reload(): Promise<ReloadReport> {
+    const { environment, directory, rooms, logger, define, apply } = this.#parts;
+    const before = this.#team;
+    if (!before.document) throw new DureError("RELOAD_IMPOSSIBLE", "This team was given in code; there are no files to read again.", { class: "conflict", hint: "Start it anew." });
+    const team = await withFreshModules(before.folder, () => loadTeam(before.folder));
+    const next = directoryOf(team.config, environment);
+    const isWithAgents = directory !== undefined && next !== undefined;
+    // Agents come with rooms and jobs, which are there or not since the start.
+    const inForce = (directory === undefined) === (next === undefined) ? team : { ...team, config: { ...team.config, agents: before.config.agents } };
+    const definitions = await define(inForce);
+
+    if (isWithAgents) await rooms?.enrol(next);
+    apply(definitions);
+    if (isWithAgents) directory.replace(next);
+    this.#team = inForce;
+    // What was named once and not restarted is named again: the running parts still are those of the start.
+    const report: ReloadReport = { services: definitions.services.map(({ name }) => name), agents: (isWithAgents ? next : directory)?.agents.map(({ id }) => id) ?? [], restart: needsRestart(this.#parts.team.config, team.config) };
+    logger.info({ ...report }, `the team was read anew: ${report.services.length} services, ${report.agents.length} agents${report.restart.length === 0 ? "" : `; a restart is needed for ${report.restart.join(", ")}`}`);
+    return report;
+  }
+}
+
+export interface ReloaderParts {
+  /** As it was started. */
+  readonly team: LoadedTeam;
+  readonly environment: Environment;
+  /** Undefined: it was started without agents. */
+  readonly directory: Directory | undefined;
+  readonly rooms: Rooms | undefined;
+  readonly logger: Logger;
+  /** Checks and builds what conversations need; changes nothing. */
+  readonly define: (team: LoadedTeam) => Promise<EngineDefinitions>;
+  /** Cannot fail. */
+  readonly apply: (definitions: EngineDefinitions) => void;
+}
+
+/** Keys that differ and are not taken up by a reload. Pure. */
+export function needsRestart(started: TeamConfig, now: TeamConfig): readonly string[] {
+  const keys = RESTART_KEYS.filter((key) => !isDeepStrictEqual(valueAt(started, key), valueAt(now, key))) as string[];
+  const discord = (config: TeamConfig): unknown => Object.values(config.rooms?.channels ?? {}).flatMap((channel) => channel.discord ?? []);
+  if (!isDeepStrictEqual(discord(started), discord(now))) keys.push("rooms.channels.*.discord");
+  const accounts = (config: TeamConfig): unknown => Object.entries(config.agents ?? {}).map(([id, agent]) => [id, agent.accounts?.["discord"] ?? id]);
+  const isOnDiscord = started.rooms?.adapters?.includes("discord") ?? false;
+  if (isOnDiscord && !isDeepStrictEqual(accounts(started), accounts(now))) keys.push("agents.*.accounts.discord");
+  // Rooms and jobs are there with the first agent.
+  if ((Object.keys(started.agents ?? {}).length === 0) !== (Object.keys(now.agents ?? {}).length === 0)) keys.push("agents");
+  return keys;
+}
+
+function valueAt(config: TeamConfig, key: string): unknown {
+  return key.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], config);
+}

@@ -1,0 +1,129 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startPlanServer, type PlanServer } from "./plan-server.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+let at: PlanServer;
+/** Where a person stands who has no server. */
+let folder: string;
+
+beforeAll(async () => {
+  at = await startPlanServer();
+  folder = await mkdtemp(join(tmpdir(), "dure-cli-"));
+}, 60_000);
+afterAll(async () => {
+  await at?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+}, 60_000);
+
+interface Result {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command line as a person does: another process. */
+function dure(args: readonly string[], { url = at.server.url, cwd = folder, input = "", env = {} }: { url?: string; cwd?: string; input?: string; env?: Readonly<Record<string, string>> } = {}): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const { PATH = "", HOME = "" } = process.env;
+    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd, env: { PATH, HOME, DURE_URL: url, ...env }, stdio: ["pipe", "pipe", "pipe"] });
+    const result = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));
+    child.stdin.on("error", () => undefined).end(input);
+    child.on("error", reject);
+    child.on("close", (exitCode) => resolve({ exitCode, ...result }));
+  });
+}
+
+test("a new plan passes its check without a server, and a second one of its name is refused", { timeout: 60_000 }, async () => {
+  const url = "http://127.0.0.1:9";
+  const made = await dure(["new", "plan", "login"], { url });
+  const [checked, again, bad, json] = await Promise.all([dure(["plan", "check", "login"], { url }), dure(["new", "plan", "login"], { url }), dure(["new", "plan", "로그인"], { url }), dure(["plan", "check", "plans/login.yaml", "--json"], { url })]);
+
+  expect(made).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("plans/login.yaml") as string });
+  expect(await readFile(join(folder, "plans", "login.yaml"), "utf8")).toContain("plan: login\n");
+  expect(checked).toMatchObject({ exitCode: 0, stdout: "ok   login (plans/login.yaml): 1 port\n" });
+  expect(JSON.parse(json.stdout)).toEqual({ ok: true, plans: [{ file: "plans/login.yaml", plan: "login", ports: 1, problems: [] }] });
+  expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining("FILE_EXISTS")]);
+  expect([bad.exitCode, bad.stderr]).toEqual([2, expect.stringContaining("Latin letters")]);
+});
+
+test("check names file, line and column of what is wrong, and exits with 1", { timeout: 60_000 }, async () => {
+  await writeFile(join(folder, "wrong.yaml"), "plan: wrong\nroles: modules\nworkers: { default: { kind: offlin } }\nports:\n  - { id: a, role: a, goal: x, owns: [a/**], acceptance: 'true' }\n");
+  const [wrong, all, missing] = await Promise.all([dure(["plan", "check", "wrong.yaml"]), dure(["plan", "check", "--dir", at.folder]), dure(["plan", "check", "nothing"])]);
+
+  expect(wrong.exitCode).toBe(1);
+  expect(wrong.stdout).toMatch(/^wrong\.yaml:3:\d+ workers\.default\.kind: .* — /);
+  expect(all.exitCode).toBe(1);
+  expect(all.stdout.trim().split("\n").map((line) => line.split(" ")[0])).toEqual([expect.stringMatching(/broken\.yaml:5:\d+$/), "ok", "ok", "ok"]);
+  expect(missing).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("PLAN_UNKNOWN") as string });
+});
+
+test("plans are listed and shown, a run is followed line by line to its end, looked at and merged", { timeout: 120_000 }, async () => {
+  const [list, show, dry] = await Promise.all([dure(["plan", "list"]), dure(["plan", "show", "shop"]), dure(["plan", "run", "shop", "--dry-run", "--only", "price", "--json"])]);
+  expect(list).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/broken +0 +broken\.yaml +1 problem: dure plan check broken/) as string });
+  expect(show.stdout.split("\n").slice(1, 6)).toEqual(["  level 1: price", "  level 2: stock", "critical path: price → stock", "side by side: 1", "mode: one-context, because 4 files are fewer than 5"]);
+  expect(JSON.parse(dry.stdout)).toMatchObject({ plan: "shop", ports: [{ id: "price" }], critical_path: ["price"] });
+
+  const run = await dure(["plan", "run", "shop", "--follow"]);
+  const id = /run_\w+/.exec(run.stderr)![0];
+  expect({ code: run.exitCode, stderr: run.stderr }).toMatchObject({ code: 0 });
+  const lines = run.stdout.trim().split("\n");
+  expect(run.stdout).not.toContain("\u001b");
+  expect(lines[0]).toMatch(new RegExp(`^${id} +shop +running`));
+  for (const said of [/price {2}starts$/, /price {2}try 1: implementer \(offline\) works$/, /price {2}try 1: implementer ready, 1 file changed, \d+ tokens$/, /price {2}try 1: did not pass, 0 of 1 tests$/, /price {2}succeeded$/, /merged into dure\/shop$/, /ended: success$/]) expect(lines).toContainEqual(expect.stringMatching(said));
+  expect(lines.slice(-3)).toEqual(["shop success: every port succeeded", "integration: passed", "branch: dure/shop"]);
+
+  const [runs, status, diff, json] = await Promise.all([dure(["plan", "runs", "--status", "success"]), dure(["plan", "status", id]), dure(["plan", "diff", id, "stock"]), dure(["plan", "watch", id, "--json"])]);
+  expect(runs.stdout).toMatch(new RegExp(`${id} .* shop +success +2/2 +dure/shop`));
+  expect(status).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/✓ price +succeeded +2\/3 tries/) as string });
+  expect(diff).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("+export const left = (have, sold) => have - sold;") as string });
+  expect(JSON.parse(json.stdout.split("\n")[0]!)).toMatchObject({ type: "run" });
+  const merged = await dure(["plan", "merge", id]);
+  expect(merged).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/ is merged \(fast-forward\) in main, which is now at [0-9a-f]{12}; the files in .* came along\n$/) as string });
+});
+
+test("a run is steered from the command line, and ends with 1 when it does not end in success", { timeout: 120_000 }, async () => {
+  const begun = await dure(["plan", "run", "steer"]);
+  const id = begun.stdout.trim();
+  const watching = dure(["plan", "watch", id]);
+  await expect.poll(async () => (await dure(["plan", "status", id])).stdout, { timeout: 60_000 }).toMatch(/✗ bad +failed/);
+  const said = await dure(["plan", "say", id, "told", "The colour is teal."]);
+  const paused = await dure(["plan", "pause", id]);
+  const again = await dure(["plan", "pause", id]);
+  const resumed = await dure(["plan", "resume", id]);
+  const retried = await dure(["plan", "retry", id, "bad", "--hint", "Try harder."]);
+  await expect.poll(async () => (await dure(["plan", "status", id])).stdout, { timeout: 60_000 }).toMatch(/✓ told +succeeded/);
+  const cancelled = await dure(["plan", "cancel", id, "--json"]);
+  const watched = await watching;
+  const unknown = await dure(["plan", "status", "run_0"]);
+
+  expect([begun, said, paused, resumed, retried, cancelled].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("paused already") as string });
+  expect(JSON.parse(cancelled.stdout)).toMatchObject({ carried_out: true, run: { id } });
+  expect(watched.exitCode).toBe(1);
+  for (const line of [/bad {2}failed: 1 of 1 tries did not pass/, /told {2}is blocked by bad$/, / {2}paused: /, /told {2}succeeded$/, /ended: cancelled$/, /^ *missing: hold: /m]) expect(watched.stdout.split("\n")).toContainEqual(expect.stringMatching(line));
+  expect(watched.stdout).toMatch(/! steer › bad: .*\(dure escalations show escalation_\w+\)/);
+  expect((await dure(["plan", "status", id])).exitCode).toBe(1);
+  expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("RUN_UNKNOWN") as string });
+});
+
+test("a hook outside of a worker, a draft without a model and a wrong status are told so", { timeout: 60_000 }, async () => {
+  const [outside, nobody, draft, status] = await Promise.all([
+    dure(["hook", "test-feedback"], { input: '{"success": true}' }),
+    dure(["hook", "test-feedback"], { input: '{"success": true}', env: { DURE_HOOK_URL: `${at.server.url}/v1/hooks/test-feedback`, DURE_HOOK_TOKEN: "hook_of_nobody" } }),
+    dure(["plan", "draft", "Sessions expire"]),
+    dure(["plan", "runs", "--status", "lost"]),
+  ]);
+
+  expect(outside).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("HOOK_OUTSIDE") as string });
+  expect(nobody).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("No running step has this token") as string });
+  expect(draft).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("MODEL_MISSING") as string });
+  expect(status.exitCode).toBe(2);
+});

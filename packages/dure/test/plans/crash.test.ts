@@ -1,0 +1,146 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { makeShop } from "../../../../examples/dev-team/repository.ts";
+import { testDatabase } from "../../src/durable/test-database.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { parsePlan } from "../../src/plans/plan-file.ts";
+import type { PlanRun } from "../../src/plans/run/run.ts";
+import { startRealRuns } from "./real-runs.ts";
+import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+
+const PLANS = new URL("../../../../examples/plans/", import.meta.url);
+const SCRIPT = fileURLToPath(new URL("dev-team.offline.yaml", PLANS));
+const PROGRAM = fileURLToPath(new URL("run-process.ts", import.meta.url));
+/** Moments in thousandths of an undisturbed run; DURE_TEST_SEEDS names how many are drawn. */
+const SEEDS = Number(process.env["DURE_TEST_LONG"] === "1" ? 100 : 3);
+const FIRST_SEED = Number(process.env["DURE_TEST_SEED"] ?? "1");
+
+class Leader implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly ready: Promise<unknown>;
+  readonly log: string[] = [];
+
+  constructor(url: string, home: string) {
+    this.#child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, url, home, SCRIPT], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DURE_TEST_LOG: "1" } });
+    createInterface(this.#child.stderr!).on("line", (line) => void this.log.push(line));
+    this.ready = once(createInterface(this.#child.stdout!), "line");
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await exited;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
+  }
+}
+
+interface World {
+  readonly watcher: TestRuns;
+  readonly repository: string;
+  readonly home: string;
+  lead(): Leader;
+}
+
+async function openWorld(): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const { url } = stack.use(await testDatabase());
+  const folder = await mkdtemp(join(tmpdir(), "dure-plan-crash-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const repository = join(folder, "shop");
+  const home = join(folder, "data");
+  await makeShop(repository);
+  // It asks and looks; it leads nothing itself.
+  const watcher = stack.use(await startRealRuns({ url, home, script: "ports: {}" }));
+  await watcher.plans.stop();
+  return { watcher, repository, home, lead: () => stack.use(new Leader(url, home)) };
+}
+
+async function begin(world: World): Promise<string> {
+  const plan = parsePlan("dev-team.yaml", await readFile(new URL("dev-team.yaml", PLANS), "utf8"));
+  return (await world.watcher.plans.run({ plan, repository: world.repository, by: "test" }, { signal: new AbortController().signal })).id;
+}
+
+async function ended({ watcher }: World, id: string, leader: () => Leader): Promise<PlanRun> {
+  await expect.poll(async () => (await watcher.plans.get(id)).finishedAt !== null, { timeout: 240_000, interval: 100, message: "the run did not end" }).toBe(true).catch((error: unknown) => {
+    throw new Error(`${String(error)}\n${leader().log.slice(-20).join("\n")}`);
+  });
+  return watcher.plans.get(id);
+}
+
+async function git(folder: string, ...args: string[]): Promise<string> {
+  const child = spawn("git", args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => void chunks.push(chunk));
+  await once(child, "close");
+  return Buffer.concat(chunks).toString("utf8").trim();
+}
+
+/** Deterministic numbers from 0 to 1. Source: mulberry32, public domain. */
+function numbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let value = Math.imul(state ^ (state >>> 15), 1 | state);
+    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
+    return ((value ^ (value >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))("kill -9 of whoever leads, at moments of seed %i: the same tree, no commit lost, nothing finished is done again", { timeout: 600_000 }, async (seed) => {
+  const draw = numbers(seed);
+  const world = await openWorld();
+  let leader = world.lead();
+  await leader.ready;
+  const before = await git(world.repository, "rev-parse", "HEAD", "main");
+  const id = await begin(world);
+  const doneAtKill = new Map<string, number>();
+
+  for (let kills = 0; kills < 3; kills++) {
+    await systemClock.sleep(500 + draw() * 6_000);
+    if ((await world.watcher.plans.get(id)).finishedAt !== null) break;
+    await leader.kill();
+    for (const step of await world.watcher.plans.records.steps(id)) if (step.status === "done") doneAtKill.set(`${step.port} ${step.try} ${step.kind}`, step.starts);
+    leader = world.lead();
+  }
+  const run = await ended(world, id, () => leader);
+
+  expect(run.report).toMatchObject({ branch: "dure/dev-team", kept: ["money", "stock", "cart", "receipt", "api"], missing: [{ port: "discount" }], integration: { passed: true } });
+  const tree = (await git(world.repository, "ls-tree", "-r", "dure/dev-team")).split("\n").map((line) => line.split(/\s+/).slice(2).join(" "));
+  expect(tree).toEqual(await expectedTree());
+  expect(await git(world.repository, "rev-parse", "HEAD", "main")).toBe(before);
+  const steps = await world.watcher.plans.records.steps(id);
+  for (const step of steps) {
+    const known = doneAtKill.get(`${step.port} ${step.try} ${step.kind}`);
+    if (known !== undefined && step.kind !== "setup") expect(step.starts, `${step.port} ${step.try} ${step.kind} was done again`).toBe(known);
+  }
+  const commits = steps.flatMap(({ output }) => (typeof output === "object" && output !== null && "commit" in output ? [String(output.commit)] : []));
+  const reachable = new Set((await git(world.repository, "rev-list", "--all", `--glob=refs/dure/${id}/*`)).split("\n"));
+  expect(commits.filter((commit) => !reachable.has(commit))).toEqual([]);
+  await expect.poll(() => readdir(join(world.home, "plans", id, "ports")), { timeout: 20_000, message: "a tree was left" }).toEqual(["discount"]);
+  expect(await world.watcher.plans.records.strayProcesses(id)).toEqual([]);
+});
+
+let expected: Promise<string[]> | undefined;
+
+/** Of a run that nobody disturbs. */
+function expectedTree(): Promise<string[]> {
+  expected ??= (async () => {
+    const world = await openWorld();
+    const leader = world.lead();
+    const id = await begin(world);
+    await ended(world, id, () => leader);
+    return (await git(world.repository, "ls-tree", "-r", "dure/dev-team")).split("\n").map((line) => line.split(/\s+/).slice(2).join(" "));
+  })();
+  return expected;
+}

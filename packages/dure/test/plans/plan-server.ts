@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { testDatabase } from "../../src/durable/test-database.ts";
+import { importModule } from "../../src/engine/load-service.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { PlanDesk } from "../../src/plans/run/plan-desk.ts";
+import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import { Git } from "../../src/plans/workspace/git.ts";
+import type { ServerOptions } from "../../src/server/server.ts";
+import { startTestServer, type TestServer } from "../../src/server/test-server.ts";
+import { startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";
+
+/** A server with plans on a small repository; workers are offline or programs, everything else is real. */
+export interface PlanServer extends AsyncDisposable {
+  readonly server: TestServer;
+  readonly desk: PlanDesk;
+  readonly runs: TestRuns;
+  readonly repository: TestRepository;
+  /** The team's folder. */
+  readonly folder: string;
+  /** Another server over the same plans. */
+  serve(options: Partial<ServerOptions>): Promise<TestServer>;
+}
+
+const NODE_TEST = (body: string): string => `import { test } from "node:test";\nimport assert from "node:assert/strict";\n${body}\n`;
+const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+const FILES = {
+  "package.json": '{ "name": "shop", "type": "module" }\n',
+  "README.md": "A shop.\n",
+  "src/price/price.mjs": "export const price = (cents) => cents;\n",
+  "src/stock/stock.mjs": "export const left = (have, sold) => have + sold;\n",
+  "test/price/price.test.mjs": NODE_TEST('import { price } from "../../src/price/price.mjs";\ntest("a price is written with two digits", () => assert.equal(price(1250), "12.50"));'),
+  "test/stock/stock.test.mjs": NODE_TEST('import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => assert.equal(left(5, 2), 3));'),
+};
+
+const many = (folder: string): string => Array.from({ length: 10 }, (_, index) => `${folder}/${index}.txt`).join(", ");
+/** What a tool has found in a worker's tree. */
+const REPORT = JSON.stringify({ failed_tests: [{ name: "found by a tool", expected: 1, actual: 2 }], metrics: { total: 3, failed: 1 } });
+
+const PLANS = {
+  "shop.yaml": `
+plan: shop
+roles: modules
+integration: node --test
+workers: { default: { kind: offline } }
+ports:
+  - { id: price, role: price, goal: Write prices., owns: [src/price/**], tests: [test/price/**], acceptance: node --test test/price/*.test.mjs }
+  - { id: stock, role: stock, goal: Count the stock., owns: [src/stock/**], tests: [test/stock/**], acceptance: node --test test/stock/*.test.mjs, dependsOn: [price] }
+`,
+  // hold never ends, bad fails until its second try, told writes down what it was told.
+  "steer.yaml": `
+plan: steer
+roles: modules
+limits: { tries: 1 }
+workers: { default: { kind: offline }, told: { kind: command, command: [sh, -c, "cat > src/told/prompt.txt"] } }
+ports:
+  - { id: hold, role: hold, goal: Wait., owns: [${many("src/hold")}], acceptance: "true" }
+  - { id: bad, role: bad, goal: Be good., owns: [src/bad/**], acceptance: test -f src/bad/good.txt }
+  - { id: told, role: told, goal: Listen., owns: [src/told/**], acceptance: grep -q teal src/told/prompt.txt, dependsOn: [bad] }
+`,
+  // Its worker reports failing tests by itself; the acceptance wants to see them in the next prompt.
+  "hooked.yaml": `
+plan: hooked
+roles: modules
+limits: { tries: 2 }
+workers:
+  default:
+    kind: command
+    command:
+      - sh
+      - -c
+      - cat > src/hooked/prompt.txt; echo '${REPORT}' | node --conditions=dure-source ${CLI} hook test-feedback > src/hooked/answer.json
+ports:
+  - { id: hooked, role: hooked, goal: Report., owns: [src/hooked/**], acceptance: 'grep -q "found by a too[l]" src/hooked/prompt.txt && grep -q decision src/hooked/answer.json' }
+`,
+  "broken.yaml": "plan: broken\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true' }\n",
+};
+
+const SCRIPT = `
+ports:
+  price:
+    implementer:
+      - edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => String(cents / 100);\\n" }]
+        summary: Divide by a hundred.
+      - edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }]
+        summary: Two digits, as the test says.
+  stock:
+    implementer:
+      - edits: [{ path: src/stock/stock.mjs, replace: { old: "have + sold", new: "have - sold" } }]
+        summary: Subtract.
+  hold:
+    implementer: [{ hang: true }]
+  bad:
+    implementer:
+      - summary: Nothing came to mind.
+      - edits: [{ path: src/bad/good.txt, content: "good\\n" }]
+        summary: It is good now.
+`;
+
+export async function startPlanServer(): Promise<PlanServer> {
+  await using stack = new AsyncDisposableStack();
+  const { url } = stack.use(await testDatabase());
+  const repository = stack.use(await testRepository(FILES));
+  const folder = await mkdtemp(join(tmpdir(), "dure-team-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  await mkdir(join(folder, "plans"));
+  for (const [name, text] of Object.entries(PLANS)) await writeFile(join(folder, "plans", name), text);
+  const started: { server?: TestServer } = {};
+  const runs = stack.use(await startRealRuns({ url, home: join(folder, ".dure"), script: SCRIPT, hookUrl: () => started.server && `${started.server.url}/v1/hooks/test-feedback` }));
+  const desk = new PlanDesk({ plans: runs.plans, git: new Git({ env: process.env }), folder: join(folder, "plans"), repository: repository.folder, clock: systemClock, importModule });
+  const serve = (options: Partial<ServerOptions>): Promise<TestServer> => startTestServer({ plans: desk, events: runs.events, inbox: runs.inbox, ...options });
+  const server = (started.server = stack.use(await serve({})));
+  const kept = stack.move();
+  return { server, desk, runs, repository, folder, serve, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}

@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { parsePlan } from "../../src/plans/plan-file.ts";
+import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
+import type { LeaderParts } from "../../src/plans/run/leader.ts";
+import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
+import { runWork, type WorkParts } from "../../src/plans/run/work.ts";
+import { openSandbox, type Sandbox } from "../../src/plans/sandbox/sandbox.ts";
+import { Git } from "../../src/plans/workspace/git.ts";
+import { Repository } from "../../src/plans/workspace/repository.ts";
+import { OfflineWorker } from "../../src/plans/workers/offline.ts";
+import { readOfflineScript, type OfflineScript } from "../../src/plans/workers/offline-script.ts";
+import { CommandWorker } from "../../src/plans/workers/command.ts";
+import type { Worker } from "../../src/plans/workers/worker.ts";
+
+const run = promisify(execFile);
+
+/** A repository of a person, made for one test. */
+export interface TestRepository extends AsyncDisposable {
+  readonly folder: string;
+  git(...args: string[]): Promise<string>;
+  write(files: Readonly<Record<string, string>>): Promise<void>;
+  /** Everything that dure may not change: HEAD, branches that are the person's, the index, files. */
+  fingerprint(): Promise<string>;
+}
+
+export async function testRepository(files: Readonly<Record<string, string>>): Promise<TestRepository> {
+  const folder = await mkdtemp(join(tmpdir(), "dure-repository-"));
+  const git = async (...args: string[]): Promise<string> => (await run("git", ["-c", "user.name=민준", "-c", "user.email=minjun@example.com", "-c", "commit.gpgSign=false", ...args], { cwd: folder })).stdout.trim();
+  const write = async (texts: Readonly<Record<string, string>>): Promise<void> => {
+    for (const [path, text] of Object.entries(texts)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+  };
+  await git("init", "--quiet", "--initial-branch=main");
+  await write(files);
+  await git("add", "--all");
+  await git("commit", "--quiet", "--allow-empty", "-m", "Begin");
+  return {
+    folder,
+    git,
+    write,
+    fingerprint: async () => [await git("rev-parse", "HEAD"), await git("symbolic-ref", "HEAD"), await git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main"), await git("status", "--porcelain=v2", "--untracked-files=all"), await git("ls-files", "--stage")].join("\n"),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+const loud = (fields: object | string, message?: string): void => console.error(message ?? fields, typeof fields === "string" ? "" : JSON.stringify(fields));
+/** For a person who looks for what went wrong: DURE_TEST_LOG=1. */
+const loudLogger: Logger = { ...silentLogger, info: loud, warn: loud, error: loud };
+
+export interface RealRunsOptions {
+  readonly url: string;
+  readonly home: string;
+  readonly script?: OfflineScript | string;
+  readonly worker?: (spec: WorkerSpec) => Worker;
+  readonly sandbox?: Sandbox;
+  readonly logger?: Logger;
+  /** Where tools of workers report tests. */
+  readonly hookUrl?: () => string | undefined;
+}
+
+/** One process that leads real runs: git, sandbox, processes, tests; workers do what the script says. */
+export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns> {
+  const git = new Git({ env: process.env });
+  const script = typeof options.script === "string" ? readOfflineScript("script.yaml", options.script) : (options.script ?? { ports: {} });
+  const clock = systemClock;
+  const logger = options.logger ?? (process.env["DURE_TEST_LOG"] === "1" ? loudLogger : silentLogger);
+  let opened: Promise<Sandbox> | undefined = options.sandbox && Promise.resolve(options.sandbox);
+  const runs: { current?: TestRuns } = {};
+  const started = await startTestRuns({
+    url: options.url,
+    build: async () => ({ status: "stopped" }),
+    plans: {
+      home: options.home,
+      logger,
+      resolveBase: async (folder, base, { signal }) => {
+        const repository = await Repository.open(folder, { git, signal });
+        return { commit: await repository.resolve(base, { signal }), repository: repository.root };
+      },
+      work: (about) => {
+        const parts: WorkParts = {
+          database: runs.current!.database,
+          notifications: runs.current!.notifications,
+          inbox: runs.current!.inbox as LeaderParts["inbox"],
+          announce: () => runs.current!.events.announce(),
+          clock,
+          logger,
+          git,
+          home: options.home,
+          processId: runs.current!.lease.id,
+          sandbox: (wanted) => (opened ??= openSandbox({ wanted, prefer: "namespaces", folder: join(options.home, "sandbox"), clock, logger })),
+          worker: (spec) => options.worker?.(spec) ?? (spec.kind === "command" ? new CommandWorker({ command: spec.command, prompt: spec.prompt, clock }) : new OfflineWorker({ script, clock })),
+          env: process.env,
+          ...(options.hookUrl && { hookUrl: options.hookUrl }),
+        };
+        return runWork(parts, about);
+      },
+    },
+  });
+  runs.current = started;
+  return started;
+}
+
+export function realPlan(text: string): Plan {
+  return parsePlan("plan.yaml", text);
+}

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { DureClient, isRunOver, PLAN_RUN_STATUSES, type PlanRun, type RunDetail, type RunNews } from "../../src/client/index.ts";
+import { RUN_STATUSES } from "../../src/server/plan-json.ts";
+import { SseReader } from "../../src/server/test-server.ts";
+import { MemoryTokenStore, type Scope } from "../../src/server/token-store.ts";
+import { startPlanServer, type PlanServer } from "./plan-server.ts";
+
+let at: PlanServer;
+let dure: DureClient;
+
+beforeAll(async () => {
+  at = await startPlanServer();
+  dure = new DureClient({ baseUrl: at.server.url, reconnect: { maxDelayMs: 20 } });
+}, 60_000);
+afterAll(async () => at?.[Symbol.asyncDispose](), 60_000);
+
+/** Waits for the end of a run as a client does: by its stream. */
+async function followed(run: Pick<PlanRun, "id">): Promise<{ run: RunDetail; types: string[] }> {
+  const types: string[] = [];
+  for await (const news of dure.plans.stream(run.id)) types.push(news.kind === "run" ? "run" : news.event.type);
+  return { run: await dure.plans.run(run.id), types };
+}
+
+async function eventually(look: () => Promise<unknown>, wanted: unknown): Promise<void> {
+  await expect.poll(look, { timeout: 30_000, interval: 30 }).toEqual(wanted);
+}
+
+test("the client knows every status of a run", () => {
+  expect(PLAN_RUN_STATUSES).toEqual(RUN_STATUSES);
+});
+
+test("plans are listed with their problems, shown against the repository, and checked as text", async () => {
+  const files = await dure.plans.list();
+  const shop = await dure.plans.show("shop");
+  const [broken, unknown, byFile] = await Promise.all([at.server.fetch("/v1/plans/broken.yaml"), at.server.fetch("/v1/plans/nothing"), at.server.fetch("/v1/plans/shop.yaml")]);
+  const checked = await dure.plans.check({ file: "new.yaml", text: "plan: new\nports: []\n" });
+
+  expect(files.map(({ name, ports, problems }) => [name, ports, problems.length])).toEqual([["broken", 0, 1], ["hooked", 1, 0], ["shop", 2, 0], ["steer", 3, 0]]);
+  expect(files[0]!.problems[0]).toMatchObject({ file: "broken.yaml", line: 5, message: expect.stringContaining("b") as string });
+  expect(shop).toMatchObject({ plan: "shop", levels: [["price"], ["stock"]], criticalPath: ["price", "stock"], maxParallel: 1, mode: { mode: "one-context" }, unowned: ["README.md", "package.json"], unownedCount: 2, warnings: [], workers: [{ role: "default", kind: "offline" }] });
+  expect(shop.ports[1]).toMatchObject({ id: "stock", title: "stock", dependsOn: ["price"], owns: ["src/stock/**"] });
+  expect(shop.mode.conditions.map(({ name, holds }) => [name, holds])).toContainEqual(["fewer than 5 files", true]);
+  expect([broken.status, unknown.status, byFile.status]).toEqual([400, 404, 200]);
+  expect(await broken.json()).toMatchObject({ code: "PLAN_INVALID", problems: [{ line: 5 }] });
+  expect(checked.ok).toBe(false);
+  expect(checked.problems.every(({ file, line }) => file === "new.yaml" && line !== undefined)).toBe(true);
+});
+
+test("a dry run begins nothing and says what only some ports would need", async () => {
+  const whole = await dure.plans.dryRun({ plan: "shop" });
+  const some = await dure.plans.dryRun({ plan: "shop", only: ["price"] });
+  const unknown = await at.server.post("/v1/runs", { plan: "shop", only: ["nothing"], dry_run: true });
+
+  expect([whole.ports.length, some.ports.map(({ id }) => id)]).toEqual([2, ["price"]]);
+  expect([unknown.status, await unknown.json()]).toMatchObject([400, { code: "PLAN_PORT_UNKNOWN" }]);
+  expect((await dure.plans.runs({ plan: "shop" })).items).toEqual([]);
+});
+
+test("a run is begun once per key, watched to its end, looked at in every part, and merged", { timeout: 120_000 }, async () => {
+  const begin = (more: object = {}): Promise<Response> => at.server.post("/v1/runs", { plan: "shop", ...more }, { "idempotency-key": "once" });
+  const [first, second, third] = [await begin(), await begin(), await begin({ only: ["price"] })];
+  const started = (await first.json()) as { id: string; plan: string };
+  expect([first.status, second.status, third.status]).toEqual([202, 202, 422]);
+  expect((await second.json()) as object).toMatchObject({ id: started.id });
+
+  const { run, types } = await followed(started);
+
+  expect(run).toMatchObject({ plan: "shop", status: "success", phase: "over", because: null, report: { branch: "dure/shop", kept: ["price", "stock"], missing: [], integration: { passed: true } } });
+  expect(run.ports.map(({ id, status, triesMade, triesPair, dependsOn }) => [id, status, triesMade, triesPair, dependsOn])).toEqual([["price", "succeeded", 2, 3, []], ["stock", "succeeded", 1, 3, ["price"]]]);
+  expect(run.definition).toMatchObject({ plan: "shop", isolationWanted: "enforced", limits: { tries: 3 } });
+  expect(run.orchestrator.map(({ kind }) => kind)).toContain("integrate");
+  expect(JSON.stringify(run)).not.toContain(at.folder);
+  expect(types[0]).toBe("run");
+  expect(types.at(-1)).toBe("run.end");
+  expect(types).toEqual(expect.arrayContaining(["port.start", "worker.spawn", "worker.feedback", "worker.complete", "direct.message", "port.success", "merge.done"]));
+
+  const price = await dure.plans.port(run.id, "price");
+  expect(price.steps.map((step) => [step.try, step.kind, step.status])).toEqual([[1, "implement", "done"], [1, "test", "done"], [1, "accept", "done"], [2, "implement", "done"], [2, "test", "done"], [2, "accept", "done"]]);
+  expect(price.steps[0]!.output).toMatchObject({ status: "ready", summary: "Divide by a hundred.", claimedFiles: ["src/price/price.mjs"], changes: [{ path: "src/price/price.mjs", kind: "modified" }], violations: [] });
+  expect(price.steps[2]!.output).toMatchObject({ feedback: { success: false, failedTests: [{ name: "a price is written with two digits" }] }, exitCode: 1 });
+  expect(JSON.stringify(price)).not.toMatch(/hook_/);
+  expect(price.messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toHaveLength(4);
+  const manifest = await dure.plans.manifest(run.id, "price", price.steps[0]!.id);
+  expect(manifest).toMatchObject({ total: expect.any(Number) as number, fullContext: expect.any(Number) as number });
+  expect(manifest.blocks.map(({ name }) => name).length).toBeGreaterThan(3);
+  expect((await at.server.fetch(`/v1/runs/${run.id}/ports/price/steps/${price.steps[2]!.id}/manifest`)).status).toBe(404);
+  expect((await at.server.fetch(`/v1/runs/${run.id}/ports/stock/steps/${price.steps[0]!.id}/manifest`)).status).toBe(404);
+
+  const [ofPort, ofRun] = [await dure.plans.diff(run.id, "price"), await dure.plans.diff(run.id)];
+  expect(ofPort).toMatchObject({ changes: [{ path: "src/price/price.mjs", kind: "modified" }], isCut: false, patch: expect.stringContaining("+export const price = (cents) => (cents / 100).toFixed(2);") as string });
+  expect(ofRun.changes.map(({ path }) => path)).toEqual(["src/price/price.mjs", "src/stock/stock.mjs"]);
+
+  const over = [await at.server.post(`/v1/runs/${run.id}/pause`, {}), await at.server.post(`/v1/runs/${run.id}/ports/price/say`, { to: "implementer", text: "hello" }), await at.server.post(`/v1/runs/${run.id}/merge`, { into: "nowhere" })];
+  expect(over.map(({ status }) => status)).toEqual([409, 409, 404]);
+  const merged = await dure.plans.merge(run.id);
+  expect(merged).toMatchObject({ kind: "fast-forward", target: "main", updated: at.repository.folder });
+  expect(await at.repository.git("status", "--porcelain")).toBe("");
+  expect(await at.repository.git("show", "main:src/stock/stock.mjs")).toContain("have - sold");
+  expect((await dure.plans.merge(run.id, { into: "main" })).kind).toBe("already");
+  expect(at.server.audit.map(({ what }) => what)).toEqual(expect.arrayContaining(["run.start", "run.merge"]));
+
+  await using reader = new SseReader(await at.server.fetch(`/v1/runs/${run.id}/events`));
+  await reader.ended;
+  expect(reader.types).toEqual(["run"]);
+  const last = { headers: { "last-event-id": reader.lastEventId! } };
+  expect((await at.server.fetch(`/v1/runs/${run.id}/events`, last)).status).toBe(204);
+  expect((await at.server.fetch(`/v1/runs/${run.id}/events?last_event_id=nonsense`)).status).toBe(400);
+  const page = await dure.plans.runs({ plan: "shop", status: "success", limit: 1 });
+  expect(page).toMatchObject({ items: [{ id: run.id, counts: { succeeded: 2 } }], nextCursor: null });
+});
+
+test("a run is steered: words wait for the next prompt, a hint gives another try, pause and cancel hold", { timeout: 120_000 }, async () => {
+  const { id } = await dure.plans.start({ plan: "steer" });
+  const standing = async (): Promise<unknown> => Object.fromEntries((await dure.plans.run(id)).ports.map((port) => [port.id, port.status]));
+  await eventually(standing, { hold: "running", bad: "failed", told: "blocked" });
+
+  await dure.plans.say(id, "told", { to: "implementer", text: "The colour is teal." });
+  const refused = [await at.server.post(`/v1/runs/${id}/ports/told/say`, { to: "tester", text: "hello" }), await at.server.post(`/v1/runs/${id}/ports/told/say`, { to: "implementer", text: "  " }), await at.server.post(`/v1/runs/${id}/ports/hold/retry`, {}), await at.server.post(`/v1/runs/${id}/ports/nothing/retry`, {})];
+  const asked = await dure.escalations({ run: id, status: "open" });
+  const paused = await dure.plans.pause(id);
+  const again = await at.server.post(`/v1/runs/${id}/pause`, {});
+  const resumed = await dure.plans.resume(id);
+  const retried = await dure.plans.retry(id, "bad", { hint: "Try harder." });
+  await eventually(standing, { hold: "running", bad: "succeeded", told: "succeeded" });
+  const told = await dure.plans.port(id, "told");
+  const cancelled = await dure.plans.cancel(id);
+  const { run } = await followed({ id });
+
+  expect(refused.map(({ status }) => status)).toEqual([409, 400, 409, 404]);
+  expect(asked.items.map(({ type, source }) => [type, source.port])).toContainEqual(["test_failure", "bad"]);
+  expect([paused.carriedOut, paused.run.status, again.status, resumed.run.status, retried.carriedOut, cancelled.carriedOut]).toEqual([true, "paused", 409, "running", true, true]);
+  expect((await dure.plans.port(id, "bad")).hint).toBe("Try harder.");
+  expect(told.messages.filter(({ from }) => from === "operator")).toMatchObject([{ to: "implementer", type: "feedback", payload: { text: "The colour is teal." }, processedAt: expect.any(Number) as number }]);
+  expect(run.status).toBe("cancelled");
+  expect(run.report?.kept).toEqual(["bad", "told"]);
+  expect(at.server.audit.map(({ what }) => what)).toEqual(expect.arrayContaining(["run.pause", "run.resume", "run.retry", "run.say", "run.cancel"]));
+});
+
+test("a report of a tool in a step reaches the next prompt, and only while the step runs", { timeout: 120_000 }, async () => {
+  const { run } = await followed(await dure.plans.start({ plan: "hooked" }));
+  const port = await dure.plans.port(run.id, "hooked");
+  const { patch } = await dure.plans.diff(run.id, "hooked");
+  const stranger = await at.server.post("/v1/hooks/test-feedback", { success: true }, { authorization: "Bearer hook_of_nobody" });
+  const nobody = await at.server.post("/v1/hooks/test-feedback", { success: true });
+
+  expect({ status: run.status, missing: run.report?.missing }).toEqual({ status: "success", missing: [] });
+  expect(run.ports[0]!.triesMade).toBe(2);
+  const reports = port.messages.filter(({ payload }) => JSON.stringify(payload).includes("found by a tool"));
+  expect(reports[0]).toMatchObject({ from: "tester", to: "implementer", type: "feedback", processedAt: expect.any(Number) as number });
+  expect(patch).toContain('{"decision":"escalate"');
+  expect([stranger.status, nobody.status]).toEqual([401, 401]);
+  expect(await stranger.json()).toMatchObject({ code: "HOOK_TOKEN_INVALID" });
+});
+
+test.for([1, 3])("the client reads a run once although its connection is cut after %i frames, again and again", { timeout: 120_000 }, async (cut) => {
+  const cutting = new DureClient({ baseUrl: at.server.url, reconnect: { maxDelayMs: 10 }, fetch: async (input, init) => cutAfter(await fetch(input, init), cut) });
+  const { id } = await dure.plans.start({ plan: "shop", only: ["price"] });
+
+  const news: RunNews[] = [];
+  for await (const item of cutting.plans.stream(id)) news.push(item);
+
+  expect(news[0]).toMatchObject({ kind: "run", run: { id } });
+  const ids = news.flatMap((item) => (item.kind === "event" ? [item.event.id] : []));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(news.filter((item) => item.kind === "event" && item.event.type === "run.end")).toHaveLength(1);
+  expect(isRunOver((await dure.plans.run(id)).status)).toBe(true);
+});
+
+test("another tenant's run is unknown, who may look may not run, and nobody runs without a token", async () => {
+  const auth = new MemoryTokenStore();
+  await using guarded = await at.serve({ auth });
+  const tokenOf = async (scopes: Scope[], tenant: string): Promise<string> => (await auth.create({ name: "test", scopes, tenant })).token;
+  const client = (token: string): DureClient => new DureClient({ baseUrl: guarded.url, token });
+  const [runner, looker, both, other, jobs] = [await tokenOf(["plans:run"], "acme"), await tokenOf(["plans:read"], "acme"), await tokenOf(["plans"], "acme"), await tokenOf(["plans"], "other"), await tokenOf(["jobs", "chat", "rooms"], "acme")];
+
+  const { id } = await client(runner).plans.start({ plan: "steer" });
+
+  expect((await client(looker).plans.runs()).items.map((run) => run.id)).toEqual([id]);
+  expect((await client(other).plans.runs()).items).toEqual([]);
+  for (const call of [() => client(other).plans.run(id), () => client(other).plans.cancel(id), () => client(other).plans.stream(id).next(), () => client(other).plans.port(id, "bad"), () => client(other).plans.diff(id), () => client(other).plans.merge(id), () => client(other).plans.say(id, "bad", { to: "implementer", text: "hi" })]) {
+    await expect(call()).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
+  }
+  const runs = [() => client(looker).plans.start({ plan: "shop" }), () => client(looker).plans.dryRun({ plan: "shop" }), () => client(looker).plans.cancel(id), () => client(looker).plans.retry(id, "bad"), () => client(looker).plans.merge(id), () => client(looker).plans.draft({ goal: "x" }), () => client(jobs).plans.list(), () => client(jobs).plans.run(id)];
+  for (const call of runs) await expect(call()).rejects.toMatchObject({ code: "SCOPE_MISSING" });
+  await expect(new DureClient({ baseUrl: guarded.url }).plans.start({ plan: "shop" })).rejects.toMatchObject({ code: "TOKEN_NEEDED" });
+  expect((await client(both).plans.cancel(id)).carriedOut).toBe(true);
+  await expect(dure.plans.draft({ goal: "anything" })).rejects.toMatchObject({ code: "MODEL_MISSING" });
+});
+
+/** The connection breaks behind the `count`-th frame of a stream. */
+function cutAfter(response: Response, count: number): Response {
+  if (!response.body || !response.headers.get("content-type")?.startsWith("text/event-stream")) return response;
+  let text = "";
+  const cut = new TransformStream<Uint8Array, Uint8Array>({
+    transform(bytes, controller) {
+      text += new TextDecoder().decode(bytes, { stream: true });
+      const ends = [...text.matchAll(/data: .*\n\n/g)];
+      const last = ends[count - 1];
+      if (!last) return controller.enqueue(bytes);
+      controller.enqueue(new TextEncoder().encode(text.slice(text.length - bytes.length, last.index + last[0].length)));
+      controller.error(new Error("cut"));
+    },
+  });
+  return new Response(response.body.pipeThrough(cut), { status: response.status, headers: response.headers });
+}

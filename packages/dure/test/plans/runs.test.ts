@@ -1,0 +1,260 @@
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { testDatabase } from "../../src/durable/test-database.ts";
+import type { PlanRun } from "../../src/plans/run/run.ts";
+import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import { realPlan, startRealRuns, testRepository, type RealRunsOptions, type TestRepository } from "./real-runs.ts";
+
+const NODE_TEST = (name: string, body: string): string => `import { test } from "node:test";\nimport assert from "node:assert/strict";\n${body}\n`.replace("NAME", name);
+
+const FILES = {
+  "package.json": '{ "name": "shop", "type": "module" }\n',
+  ".gitignore": "node_modules/\n",
+  "src/price/price.mjs": "export const price = (cents) => cents;\n",
+  "src/stock/stock.mjs": "export const left = (have, sold) => have + sold;\n",
+  "test/price/price.test.mjs": NODE_TEST("price", 'import { price } from "../../src/price/price.mjs";\ntest("a price is written with two digits", () => assert.equal(price(1250), "12.50"));'),
+  "test/stock/stock.test.mjs": NODE_TEST("stock", 'import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => assert.equal(left(5, 2), 3));'),
+};
+
+const PLAN = `
+plan: shop
+roles: modules
+integration: node --test
+workers: { default: { kind: offline } }
+ports:
+  - { id: price, role: price, goal: Write prices., owns: [src/price/**], tests: [test/price/**], acceptance: node --test test/price/*.test.mjs }
+  - { id: stock, role: stock, goal: Count the stock., owns: [src/stock/**], tests: [test/stock/**], acceptance: node --test test/stock/*.test.mjs, dependsOn: [price] }
+`;
+
+const SCRIPT = `
+ports:
+  price:
+    implementer:
+      - edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => String(cents / 100);\\n" }]
+        summary: Divide by a hundred.
+      - edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }]
+        summary: Two digits, as the test says.
+  stock:
+    implementer:
+      - edits: [{ path: src/stock/stock.mjs, replace: { old: "have + sold", new: "have - sold" } }]
+        summary: Subtract.
+`;
+
+async function open(options: Partial<RealRunsOptions> = {}, files: Readonly<Record<string, string>> = FILES): Promise<{ runs: TestRuns; repository: TestRepository; home: string; url: string }> {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const { url } = stack.use(await testDatabase());
+  const repository = stack.use(await testRepository(files));
+  const home = await mkdtemp(join(tmpdir(), "dure-home-"));
+  stack.defer(() => rm(home, { recursive: true, force: true }));
+  const runs = stack.use(await startRealRuns({ url, home, script: SCRIPT, ...options }));
+  return { runs, repository, home, url };
+}
+
+async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
+  const standing = async (): Promise<unknown> => {
+    const { phase, status, ports } = await runs.plans.get(id);
+    return `${phase} ${status}: ${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.plans.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ${(await runs.plans.records.steps(id, "orchestrator")).map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`;
+  };
+  await expect.poll(async () => ((await runs.plans.get(id)).finishedAt !== null ? "over" : standing()), { timeout: 60_000, interval: 50, message: "the run did not end" }).toBe("over");
+  return runs.plans.get(id);
+}
+
+const ONE_PORT = (more = "", plan = ""): string => `
+plan: one
+roles: modules
+workers: { default: { kind: offline } }
+${plan}
+ports:
+  - { id: price, role: price, goal: Write prices., owns: [src/price/**], acceptance: node --test test/price/*.test.mjs${more} }
+`;
+
+test("a pair mends what its real tests found, and the result is a branch in the person's repository and nothing else", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open();
+  const before = await repository.fingerprint();
+
+  const { id } = await runs.plans.run({ plan: realPlan(PLAN), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect({ because: run.because, missing: run.report?.missing, integration: run.report?.integration?.output }).toMatchObject({ because: null, missing: [] });
+  expect(run.status).toBe("success");
+  expect(run.report).toMatchObject({ branch: "dure/shop", kept: ["price", "stock"], missing: [], conflicts: [], integration: { passed: true } });
+  expect(await repository.fingerprint()).toBe(before);
+  expect(await repository.git("show", "dure/shop:src/price/price.mjs")).toBe("export const price = (cents) => (cents / 100).toFixed(2);");
+  expect(await repository.git("show", "dure/shop:src/stock/stock.mjs")).toBe("export const left = (have, sold) => have - sold;");
+  const price = await runs.plans.port(id, "price");
+  expect(price.steps.map((step) => `${step.try} ${step.kind} ${step.status}`)).toEqual(["1 implement done", "1 test done", "1 accept done", "2 implement done", "2 test done", "2 accept done"]);
+  expect(price.messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toEqual(["implementer → tester: result", "tester → implementer: feedback", "implementer → tester: result", "tester → implementer: feedback"]);
+  expect(price.messages[1]!.payload).toMatchObject({ success: false, failedTests: [{ name: "a price is written with two digits" }] });
+  expect(price.messages.every(({ processedAt }) => processedAt !== null)).toBe(true);
+});
+
+test("a port that never passes has its three tries and no more, asks a person, and goes on with what the person said", { timeout: 90_000 }, async () => {
+  const wrong = (text: string): string => `{ edits: [{ path: src/price/price.mjs, content: "export const price = () => \\"${text}\\";\\n" }], tokens: 100 }`;
+  const { runs, repository } = await open({
+    script: `ports: { price: { implementer: [${wrong("a")}, ${wrong("b")}, ${wrong("c")}, { edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
+  });
+
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT()), repository: repository.folder, by: "me" });
+  const failed = await ended(runs, id);
+  const { items: [asked] } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
+
+  expect(failed).toMatchObject({ status: "failed", report: { kept: [], missing: [{ port: "price", because: { code: "TRIES_EXHAUSTED", message: expect.stringContaining("3 of 3 tries") } }] } });
+  expect(asked).toMatchObject({ type: "test_failure", severity: "high", source: { run: id, port: "price" }, context: { tries: 3, failing: ["a price is written with two digits"] } });
+  await runs.inbox.answer(asked!.id, { value: "retry", note: "Two digits behind the point." }, { tenant: "", name: "민준" });
+  await expect.poll(async () => (await runs.plans.get(id)).status, { timeout: 60_000 }).toBe("success");
+  const port = await runs.plans.port(id, "price");
+  expect(Math.max(...port.steps.map((step) => step.try))).toBe(4);
+  expect(port).toMatchObject({ status: "succeeded", tokensIn: 300, hint: "Two digits behind the point." });
+  expect(await repository.git("for-each-ref", "--format=%(refname:lstrip=3)", `refs/dure/${id}/ports`)).toContain("ports/price/1.implement");
+});
+
+test("time over ends the workers, frees the slot and asks for more", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open({ script: `ports: { price: { implementer: [{ hang: true }] } }` });
+
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT(", timeout: 3s")), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run.report!.missing).toEqual([{ port: "price", because: expect.objectContaining({ code: "PORT_TIMEOUT" }) }]);
+  const { items } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
+  expect(items).toMatchObject([{ type: "timeout", severity: "high", suggestedActions: expect.arrayContaining([expect.objectContaining({ value: "more_time" })]) }]);
+  expect((await runs.plans.port(id, "price")).steps.map(({ kind, status }) => `${kind} ${status}`)).toEqual(["implement stopped"]);
+});
+
+test("cancel ends a worker that listens to nothing within two seconds, with all its children", { timeout: 60_000 }, async () => {
+  const { runs, repository, home } = await open();
+  const stubborn = `plan: one\nroles: modules\nworkers: { default: { kind: command, command: [sh, -c, "trap '' TERM INT; (trap '' TERM; setsid sleep 7654 &) ; echo begun > src/price/begun; while true; do sleep 1; done"] } }\nports:\n  - { id: price, role: price, goal: g, owns: [src/price/**], acceptance: "true" }\n`;
+  const { id } = await runs.plans.run({ plan: realPlan(stubborn), repository: repository.folder, by: "me" });
+  const begun = join(home, "plans", id, "ports", "price", "tree", "src", "price", "begun");
+  await expect.poll(async () => stat(begun).then(() => true, () => false), { timeout: 30_000 }).toBe(true);
+
+  const asked = performance.now();
+  await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run.status).toBe("cancelled");
+  expect(performance.now() - asked).toBeLessThan(10_000); // two seconds on a quiet machine
+  expect(await processesWith("sleep 7654")).toEqual([]);
+});
+
+test("contracts are written first, by the orchestrator alone, and are read-only for everybody else", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open({
+    script: `
+ports:
+  orchestrator: { orchestrator: [{ edits: [{ path: src/contracts/amount.mjs, content: "export const DIGITS = 2;\\n" }] }] }
+  price: { implementer: [{ edits: [{ path: src/price/price.mjs, content: "import { DIGITS } from '../contracts/amount.mjs';\\nexport const price = (cents) => (cents / 100).toFixed(DIGITS);\\n" }, { path: src/contracts/amount.mjs, content: "export const DIGITS = 3;", unasked: true }] }] }
+`,
+  });
+  const plan = ONE_PORT("", "contracts: [{ path: src/contracts/amount.mjs, by: orchestrator }]").replace("default: { kind: offline }", "default: { kind: offline }, orchestrator: { kind: offline }");
+
+  const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run.status, JSON.stringify(run.report)).toBe("success");
+  expect(await repository.git("show", "dure/one:src/contracts/amount.mjs")).toBe("export const DIGITS = 2;");
+});
+
+test("a contract that nobody writes stops the run before any port begins", { timeout: 60_000 }, async () => {
+  const { runs, repository } = await open();
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT("", "contracts: [{ path: src/contracts/none.mjs, by: orchestrator }]")), repository: repository.folder, by: "me" });
+
+  const run = await ended(runs, id);
+
+  expect(run).toMatchObject({ status: "failed", because: { code: "CONTRACTS_MISSING", message: expect.stringContaining("src/contracts/none.mjs") } });
+  expect((await runs.plans.records.steps(id)).filter(({ kind }) => kind === "implement")).toEqual([]);
+});
+
+test("the port that breaks the whole goes back to its pair with what the merged tree said, and the whole passes", { timeout: 120_000 }, async () => {
+  const files = {
+    ...FILES,
+    "test/all.test.mjs": NODE_TEST("all", 'import { price } from "../src/price/price.mjs";\nimport { left } from "../src/stock/stock.mjs";\ntest("what is left has its price", () => assert.ok(["25.00", "1250"].includes(String(price(left(2, 0) * 1250)).replace(/^2500$/, "1250"))));'),
+    "test/price/price.test.mjs": NODE_TEST("price", 'import { price } from "../../src/price/price.mjs";\ntest("a price is written", () => assert.ok(price(1250)));'),
+    "test/stock/stock.test.mjs": NODE_TEST("stock", 'import { left } from "../../src/stock/stock.mjs";\ntest("something is left", () => assert.ok(left(5, 2)));'),
+  };
+  const { runs, repository } = await open(
+    {
+      script: `
+ports:
+  price: { implementer: [{ edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }] }] }
+  stock:
+    implementer:
+      - edits: [{ path: src/stock/stock.mjs, content: "export const left = (have, sold) => have - sold + 1;\\n" }]
+      - edits: [{ path: src/stock/stock.mjs, content: "export const left = (have, sold) => have - sold;\\n" }]
+`,
+    },
+    files,
+  );
+
+  const { id } = await runs.plans.run({ plan: realPlan(PLAN), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run.status, JSON.stringify(run.report)).toBe("success");
+  expect(await repository.git("show", "dure/shop:src/stock/stock.mjs")).toBe("export const left = (have, sold) => have - sold;");
+  const stock = await runs.plans.port(id, "stock");
+  expect(stock.steps.filter(({ kind }) => kind === "integrate")).toHaveLength(1);
+  expect(Math.max(...stock.steps.map((step) => step.try))).toBe(2);
+  expect((await runs.plans.port(id, "price")).steps.every((step) => step.try === 1)).toBe(true);
+});
+
+test("tokens at four fifths are told, and a bound that is used up stops the port", { timeout: 60_000 }, async () => {
+  const { runs, repository } = await open({ script: `ports: { price: { implementer: [{ tokens: 850 }, { tokens: 100 }, { tokens: 500 }] } }` });
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT(', budget: "1000 tokens"')), repository: repository.folder, by: "me" });
+
+  const run = await ended(runs, id);
+
+  const { items } = await runs.inbox.list({ tenant: "", run: id });
+  expect(items.filter(({ type }) => type === "token_exhausted")).toMatchObject([{ severity: "medium" }]);
+  expect(run.report!.missing[0]!.because.code).toBe("TOKENS_EXHAUSTED");
+});
+
+test("a member asks its partner, who answers while it works, and the words are kept in order", { timeout: 60_000 }, async () => {
+  const { runs, repository } = await open({ script: `ports: { price: { implementer: [{ queries: ["How many digits?"], edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }` });
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT()), repository: repository.folder, by: "me" });
+  await ended(runs, id);
+
+  const { messages } = await runs.plans.port(id, "price");
+
+  expect(messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toEqual(["implementer → tester: query", "tester → implementer: ack", "implementer → tester: result", "tester → implementer: feedback"]);
+  expect(messages[0]!.payload).toEqual({ text: "How many digits?" });
+  expect(messages.every(({ deliveredAt, processedAt }) => deliveredAt !== null && processedAt !== null)).toBe(true);
+});
+
+test("a folder without git, without a commit, without such a base: a clear error, and there is no run", { timeout: 60_000 }, async () => {
+  const { runs, repository, home } = await open();
+  const begin = (folder: string, more = ""): Promise<PlanRun> => runs.plans.run({ plan: realPlan(ONE_PORT("", more)), repository: folder, by: "me" });
+  const empty = await testRepository({});
+  await empty.git("update-ref", "-d", "HEAD");
+
+  await expect(begin(home)).rejects.toMatchObject({ code: "NOT_A_REPOSITORY" });
+  await expect(begin(join(home, "nothing"))).rejects.toMatchObject({ code: "NOT_A_REPOSITORY" });
+  await expect(begin(empty.folder)).rejects.toMatchObject({ code: "REPOSITORY_EMPTY" });
+  await expect(begin(repository.folder, "base: nowhere")).rejects.toMatchObject({ code: "BASE_UNKNOWN", hint: expect.stringContaining("main") });
+  expect((await runs.plans.list()).items).toEqual([]);
+  await empty[Symbol.asyncDispose]();
+});
+
+test("a person who goes on working meanwhile, with files that are not committed and a branch that moves, is not disturbed", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open();
+  await repository.git("branch", "dure/shop"); // a branch of that name is there already
+  await repository.write({ "src/price/price.mjs": "// I am just changing this\n", "notes.txt": "mine\n" });
+
+  const { id } = await runs.plans.run({ plan: realPlan(PLAN), repository: repository.folder, by: "me" });
+  await repository.write({ "src/other.mjs": "export {};\n" });
+  await repository.git("add", "src/other.mjs");
+  await repository.git("commit", "--quiet", "-m", "Go on");
+  const before = await repository.fingerprint();
+  const run = await ended(runs, id);
+
+  expect(run.status, JSON.stringify(run.report)).toBe("success");
+  expect(run.report!.branch).toBe("dure/shop-2");
+  expect(await repository.fingerprint()).toBe(before);
+  expect(await repository.git("show", "dure/shop-2:src/price/price.mjs")).toContain("toFixed(2)");
+});
+
+async function processesWith(text: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+  return lines.map((line) => line.replaceAll("\0", " ").trim()).filter((line) => line === text);
+}
