@@ -26,8 +26,8 @@ try {
   await makeShop(shop);
   const head = await git("rev-parse", "HEAD", "main");
   const dure = new DureClient({ baseUrl: server.url, reconnect: { maxDelayMs: 300 } });
-  const view = await dure.plans.show("dev-team", { repository: shop });
-  console.log(`${view.plan.ports.length} ports in ${view.levels.length} levels, critical path ${view.criticalPath.join(" → ")}, ${view.mode.mode}: ${view.mode.because}\n`);
+  const view = await dure.plans.dryRun({ plan: "dev-team", repository: shop });
+  console.log(`${view.ports.length} ports in ${view.levels.length} levels, critical path ${view.criticalPath.join(" → ")}, ${view.mode.mode}: ${view.mode.because}\n`);
   const started = await dure.plans.start({ plan: "dev-team", repository: shop });
 
   let [now, most] = [0, 0];
@@ -45,7 +45,7 @@ try {
   const tries = Object.fromEntries(ports.map(({ id, steps }) => [id, Math.max(...steps.map((step) => step.try))]));
   const manifests = (await Promise.all(ports.flatMap(({ id, steps }) => steps.filter(({ member }) => member !== null).map((step) => dure.plans.manifest(started.id, id, step.id))))).filter((manifest) => manifest !== null);
   const saved = 1 - total(manifests.map((manifest) => manifest.total)) / total(manifests.map((manifest) => manifest.fullContext));
-  const { items: asked } = await dure.escalations.list({ run: started.id, status: "open" });
+  const { items: asked } = await dure.escalations({ run: started.id, status: "open" });
   console.log("");
   check("five ports are kept, and the discounts are missing with their reason", done.status === "partial" && done.report?.kept.length === 5 && done.report.missing[0]?.port === "discount");
   check("first tries failed, and feedback mended them", tries["money"] === 2 && tries["cart"] === 2 && tries["receipt"] === 2 && tries["api"] === 2 && tries["stock"] === 1);

@@ -488,6 +488,21 @@ const ko = {
       cancelled: "취소됨",
     } satisfies Record<PortStatus, string>,
     phases: { preparing: "준비하는 중", building: "만드는 중", merging: "합치는 중", over: "끝남" } satisfies Record<PlanRun["phase"], string>,
+    /** Codes of reasons, in words; the reason itself is as the server wrote it. */
+    becauses: {
+      TRIES_EXHAUSTED: "시도를 다 썼어요.",
+      PORT_TIMEOUT: "시간이 다 됐어요.",
+      DEPENDENCY_FAILED: "필요한 포트가 실패했어요.",
+      CONFLICT: "여러 포트가 같은 파일을 바꿨어요.",
+      OWNERSHIP_VIOLATED: "맡은 곳이 아닌 곳을 바꿨어요.",
+      TOKENS_EXHAUSTED: "토큰을 다 썼어요.",
+      SETUP_FAILED: "준비 명령이 실패했어요.",
+      WORKER_NOT_STARTED: "작업자를 켜지 못했어요.",
+      WORKER_UNKNOWN: "맡을 작업자가 없어요.",
+      ISOLATION_UNAVAILABLE: "작업자를 격리할 방법이 없어요.",
+      INTEGRATION_FAILED: "합친 뒤 시험이 실패했어요.",
+      SKIPPED: "빼기로 했어요.",
+    } as Readonly<Record<string, string>>,
     before: {
       title: (plan: string) => `${plan} 시작하기 전에`,
       lead: "아직 아무것도 하지 않았어요. 이렇게 진행될 거예요.",
@@ -596,7 +611,7 @@ const ko = {
       keptNone: "들어간 포트가 없어요.",
       missing: "빠진 포트",
       conflicts: "같은 파일을 바꾼 포트",
-      solvedBy: (who: string) => `${who}가 풀었어요`,
+      solvedBy: (who: string) => `푼 쪽: ${who}`,
       unsolved: "풀지 못했어요",
       integration: "통합 시험",
       integrationPassed: "통과했어요",
@@ -604,6 +619,8 @@ const ko = {
       noCode: "없음",
       blamed: (titles: string) => `까닭으로 짚은 포트: ${titles}`,
       output: "출력 보기",
+      changes: "모든 변경 보기",
+      orchestration: "조율 담당이 한 일",
     },
     port: {
       close: "실행으로 돌아가기",
@@ -1194,6 +1211,7 @@ const en: Text = {
     runStatuses: { running: "Running", paused: "Paused", cancelling: "Being cancelled", waiting_host: "Waits for its machine", success: "Success", partial: "Partial", failed: "Failed", cancelled: "Cancelled" },
     portStatuses: { waiting: "Waiting for others", ready: "Waiting for a slot", running: "Working", succeeded: "Succeeded", failed: "Failed", blocked: "Blocked", cancelled: "Cancelled" },
     phases: { preparing: "Preparing", building: "Building", merging: "Merging", over: "Over" },
+    becauses: {},
     before: {
       title: (plan) => `Before ${plan} starts`,
       lead: "Nothing has been done yet. This is how it would go.",
@@ -1300,6 +1318,8 @@ const en: Text = {
       noCode: "none",
       blamed: (titles) => `Blamed: ${titles}`,
       output: "Show output",
+      changes: "Show all changes",
+      orchestration: "What the orchestrator did",
     },
     port: {
       close: "Back to the run",

@@ -7,6 +7,7 @@ import { useEffect, useId, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
 import { useBefore } from "./use-plans.ts";
@@ -149,7 +150,7 @@ function Levels({ view }: { view: PlanView }): ReactNode {
       </ol>
       <p className="soft small">{words.onlyHint}</p>
       {choice !== only && (
-        <Button size="compact-md" variant="default" onClick={showAgain}>
+        <Button size="compact-sm" variant="default" onClick={showAgain}>
           {words.showAgain}
         </Button>
       )}

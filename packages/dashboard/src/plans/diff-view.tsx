@@ -11,8 +11,8 @@ const LINES_SHOWN = 400;
 const OPEN_AT_FIRST = 6;
 const MARKS = { added: "+", removed: "−", same: " ", meta: " " } as const satisfies Record<PatchLine["kind"], string>;
 
-/** What a port has changed: the files, and the changes line by line. */
-export function DiffView({ run, port }: { run: string; port: string }): ReactNode {
+/** What a port, or without one the whole run, has changed: the files, and the changes line by line. */
+export function DiffView({ run, port }: { run: string; port?: string }): ReactNode {
   const text = useText();
   const diff = useDiff(run, port);
   if (diff.data !== undefined) return <Diff diff={diff.data} />;

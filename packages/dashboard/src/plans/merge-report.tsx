@@ -1,8 +1,10 @@
 import { IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { RunDetail, RunReport } from "dure/client";
-import { useId, type ReactNode } from "react";
+import { useId, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { BecauseWords } from "./because-words.tsx";
+import { DiffView } from "./diff-view.tsx";
 import { keepLooks } from "./run-filters.ts";
 
 /** What came of a run: what is in the result, what is not and why, and how the whole tree did. */
@@ -59,13 +61,14 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
                   {titleOf(port)}
                 </Link>
                 <span>
-                  {because.message} {because.hint !== undefined && <span className="soft">{because.hint}</span>}
+                  <BecauseWords because={because} />
                 </span>
               </li>
             ))}
           </ul>
         </div>
       )}
+      {report.commit !== undefined && <Changes run={run.id} />}
       {conflicts.length > 0 && (
         <div className="report-part">
           <h3>{`${words.conflicts} (${conflicts.length})`}</h3>
@@ -82,5 +85,17 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
         </div>
       )}
     </section>
+  );
+}
+
+/** Everything that the result changes, read when it is asked for. */
+function Changes({ run }: { run: string }): ReactNode {
+  const words = useText().plans.run;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className="plan-details" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{words.changes}</summary>
+      {isOpen && <DiffView run={run} />}
+    </details>
   );
 }

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconPlayerPlay, IconSearch, IconSitemap } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { PLAN_RUN_STATUSES, type ListedRun, type PlanFile, type PlanProblem } from "dure/client";
+import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile, type PlanProblem } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -74,7 +74,7 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
           {isWhole ? text.plans.noProblems : text.plans.problems(file.problems.length)}
         </span>
         {isWhole && mayRun && (
-          <Button renderRoot={(props) => <Link to="/plans/start/$plan" params={{ plan: file.name }} {...props} />} size="compact-md" variant="light" leftSection={<IconPlayerPlay size={15} />} aria-label={text.plans.startOf(file.name)}>
+          <Button renderRoot={(props) => <Link to="/plans/start/$plan" params={{ plan: file.name }} {...props} />} size="compact-sm" variant="light" leftSection={<IconPlayerPlay size={15} />} aria-label={text.plans.startOf(file.name)}>
             {text.plans.start}
           </Button>
         )}
@@ -159,7 +159,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           <strong>{run.plan}</strong>
           <RunMark status={run.status} phase={run.phase} />
         </span>
-        <Bar share={all === 0 ? 0 : done / all} label={`${run.plan}: ${text.plans.progress}`} tone={failed > 0 ? "warn" : "now"} />
+        <Bar share={all === 0 ? 0 : done / all} label={`${run.plan}: ${text.plans.progress}`} tone={failed > 0 && isRunOver(run.status) ? "warn" : "now"} />
         <span className="run-row-facts">
           <span>{text.plans.doneOf(done, all)}</span>
           {failed > 0 && <span className="warn">{text.plans.failedCount(failed)}</span>}

@@ -28,12 +28,12 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
   return (
     <div className="run-actions">
       {canRetry && (
-        <Button size="compact-md" leftSection={<IconRefresh size={15} />} onClick={() => setOpen("retry")}>
+        <Button size="compact-sm" leftSection={<IconRefresh size={15} />} onClick={() => setOpen("retry")}>
           {words.retry}…
         </Button>
       )}
       {canSay && (
-        <Button size="compact-md" variant="default" leftSection={<IconMessage2 size={15} />} onClick={() => setOpen("say")}>
+        <Button size="compact-sm" variant="default" leftSection={<IconMessage2 size={15} />} onClick={() => setOpen("say")}>
           {words.say}…
         </Button>
       )}
@@ -103,10 +103,10 @@ function Words(props: { onSend: () => void; onLeave: () => void; isSending: bool
       {children}
       <Textarea autoFocus autosize minRows={2} maxRows={8} size="sm" label={label} maxLength={most} value={text} onChange={(event) => onText(event.currentTarget.value)} onKeyDown={onKeyDown} />
       <div className="run-merge-buttons">
-        <Button type="submit" size="compact-md" loading={isSending} disabled={!isReady}>
+        <Button type="submit" size="compact-sm" loading={isSending} disabled={!isReady}>
           {submit}
         </Button>
-        <Button size="compact-md" variant="default" onClick={onLeave}>
+        <Button size="compact-sm" variant="default" onClick={onLeave}>
           {words.back}
         </Button>
       </div>

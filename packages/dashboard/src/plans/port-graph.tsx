@@ -1,10 +1,10 @@
 import { ActionIcon } from "@mantine/core";
 import { IconMaximize, IconMinus, IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { Handle, MarkerType, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import { Handle, MarkerType, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, useStore, type Edge, type Node, type NodeProps } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import type { RunDetail, PlanPort } from "dure/client";
-import { useMemo, type FocusEvent, type ReactNode } from "react";
+import { useEffect, useMemo, type FocusEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { keepLooks } from "./run-filters.ts";
 import { BOX, layoutRun, type RunGraph } from "./run-graph.ts";
@@ -18,7 +18,7 @@ const NODE_TYPES = { port: PortBox };
 const SMALLEST = 0.2;
 const LARGEST = 1.5;
 /** A graph that is larger than its room begins at a size at which it can be read. */
-const READABLE = 0.62;
+const READABLE = 0.55;
 const FIT = { padding: 0.06, minZoom: READABLE, maxZoom: 1 } as const;
 
 /** Ports from left to right, from what is needed to what needs it. Each is a link; the keyboard goes through them in the order of the plan. */
@@ -34,6 +34,7 @@ function Drawing({ run, signs, picked }: { run: RunDetail; signs: Signs; picked:
   const text = useText();
   // Who needs whom stays as it was when the run began; so the places stay, too.
   const graph = useMemo(() => layoutRun(run.ports), [run.id]);
+  useInSight(graph, picked);
   const nodes = nodesOf(run, graph, signs, picked);
   const edges = edgesOf(run, graph);
   return (
@@ -69,6 +70,19 @@ function Drawing({ run, signs, picked }: { run: RunDetail; signs: Signs; picked:
       </ReactFlow>
     </div>
   );
+}
+
+/** A picked port comes into sight, also when its panel has taken room; what is in sight stays where it is. */
+function useInSight(graph: RunGraph, picked: string | undefined): void {
+  const { setCenter, getViewport } = useReactFlow();
+  const width = useStore((state) => state.width);
+  useEffect(() => {
+    const box = graph.boxes.find(({ id }) => id === picked);
+    if (box === undefined || width === 0) return;
+    const { x, zoom } = getViewport();
+    const [left, right] = [box.x * zoom + x, (box.x + BOX.width) * zoom + x];
+    if (left < 0 || right > width) void setCenter(box.x + BOX.width / 2, box.y + BOX.height / 2, { zoom });
+  }, [graph, picked, width, getViewport, setCenter]);
 }
 
 function Zoom(): ReactNode {

@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import { Problem } from "../jobs/job-list.tsx";
 import { useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
+import { BecauseWords } from "./because-words.tsx";
 import { DiffView } from "./diff-view.tsx";
 import { ManifestView } from "./manifest-view.tsx";
 import { PairChannel } from "./pair-channel.tsx";
@@ -13,7 +14,7 @@ import { PortActions } from "./port-actions.tsx";
 import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
-import { signOf, stalledFor, tryOf, type Sign } from "./signs.ts";
+import { roundSpan, signOf, stalledFor, tryOf, type Sign } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
 import { Tries } from "./tries.tsx";
 import { useNow, usePort } from "./use-plans.ts";
@@ -67,7 +68,7 @@ function OnePort({ run, port, sign }: { run: RunDetail; port: PortDetail; sign: 
       <p className="port-goal">{port.goal}</p>
       {port.because !== null && (
         <p className="run-because" data-tone={port.status === "failed" ? "bad" : "warn"}>
-          <span>{port.because.message}</span> {port.because.hint !== undefined && <span className="soft">{port.because.hint}</span>} <code>{port.because.code}</code>
+          <BecauseWords because={port.because} />
         </p>
       )}
       {port.status === "running" && <Now port={port} sign={newest} />}
@@ -102,14 +103,14 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
         <span className="pulse" aria-hidden />
         <strong>{who === "" ? words.now : who}</strong>
         {number > 0 && <span className="soft">{text.plans.run.tryOf(number, most)}</span>}
-        {sign !== undefined && sign.member !== null && <span className="soft port-now-sign">{words.lastSign(spanOf(Math.max(0, now - sign.at)))}</span>}
+        {sign !== undefined && sign.member !== null && <span className="soft port-now-sign">{words.lastSign(roundSpan(now - sign.at))}</span>}
       </p>
       <p>{sign === undefined || sign.task === "" ? words.noTask : sign.task}</p>
       {sign !== undefined && sign.member !== null && <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />}
       {silent !== undefined && (
         <p className="port-silent" role="status">
           <IconAlertTriangle size={15} aria-hidden />
-          {words.stalled(spanOf(Math.floor(silent / 10_000) * 10_000))}
+          {words.stalled(roundSpan(Math.floor(silent / 10_000) * 10_000))}
         </p>
       )}
     </section>

@@ -8,6 +8,7 @@ import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf } from "../when.ts";
+import { BecauseWords } from "./because-words.tsx";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { PLAN_KEYS, useMayRun, useNow } from "./use-plans.ts";
 
@@ -26,10 +27,10 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
         <RunMark status={run.status} phase={run.phase} />
         <span className="soft small run-count">{text.plans.doneOf(done, run.ports.length)}</span>
       </div>
-      <Bar share={run.ports.length === 0 ? 0 : done / run.ports.length} label={text.plans.progress} tone={isHurt ? "warn" : "now"} />
+      <Bar share={run.ports.length === 0 ? 0 : done / run.ports.length} label={text.plans.progress} tone={isHurt && isRunOver(run.status) ? "warn" : "now"} />
       {run.because !== null && (
         <p className="run-because" data-tone={run.status === "failed" ? "bad" : "warn"}>
-          <span>{run.because.message}</span> {run.because.hint !== undefined && <span className="soft">{run.because.hint}</span>} <code>{run.because.code}</code>
+          <BecauseWords because={run.because} />
         </p>
       )}
       <Facts run={run} />
@@ -81,22 +82,22 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   return (
     <div className="run-actions">
       {run.status === "running" && (
-        <Button size="compact-md" variant="default" title={words.pauseHint} leftSection={<IconPlayerPause size={15} />} loading={pause.isPending} onClick={() => pause.mutate()}>
+        <Button size="compact-sm" variant="default" title={words.pauseHint} leftSection={<IconPlayerPause size={15} />} loading={pause.isPending} onClick={() => pause.mutate()}>
           {words.pause}
         </Button>
       )}
       {run.status === "paused" && (
-        <Button size="compact-md" leftSection={<IconPlayerPlay size={15} />} loading={resume.isPending} onClick={() => resume.mutate()}>
+        <Button size="compact-sm" leftSection={<IconPlayerPlay size={15} />} loading={resume.isPending} onClick={() => resume.mutate()}>
           {words.resume}
         </Button>
       )}
       {!isOver && run.status !== "cancelling" && (
-        <Button size="compact-md" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending} onClick={() => window.confirm(words.cancelAsk) && cancel.mutate()}>
+        <Button size="compact-sm" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending} onClick={() => window.confirm(words.cancelAsk) && cancel.mutate()}>
           {words.cancel}
         </Button>
       )}
       {run.report?.commit !== undefined && !isMerging && (
-        <Button size="compact-md" leftSection={<IconGitMerge size={15} />} onClick={() => setMerging(true)}>
+        <Button size="compact-sm" leftSection={<IconGitMerge size={15} />} onClick={() => setMerging(true)}>
           {words.merge}
         </Button>
       )}
@@ -142,10 +143,10 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
     <form className="run-merge" onSubmit={submit}>
       <TextInput autoFocus size="sm" label={words.mergeInto} description={words.mergeHint} placeholder={run.definition.base} value={into} onChange={(event) => setInto(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && onLeave()} />
       <div className="run-merge-buttons">
-        <Button type="submit" size="compact-md" loading={merge.isPending}>
+        <Button type="submit" size="compact-sm" loading={merge.isPending}>
           {words.mergeDo}
         </Button>
-        <Button size="compact-md" variant="default" onClick={onLeave}>
+        <Button size="compact-sm" variant="default" onClick={onLeave}>
           {words.mergeBack}
         </Button>
       </div>

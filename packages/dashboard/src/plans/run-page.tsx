@@ -1,7 +1,7 @@
 import { Button, Loader } from "@mantine/core";
 import { IconPlugConnectedX, IconShieldOff } from "@tabler/icons-react";
 import { Link, useParams } from "@tanstack/react-router";
-import { DureError, type RunDetail } from "dure/client";
+import { DureError, type PlanStep, type RunDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import "../panel/panel.css";
@@ -11,6 +11,7 @@ import { PortPanel } from "./port-panel.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
 import { RunHead } from "./run-head.tsx";
 import { RunPorts } from "./run-ports.tsx";
+import { Step } from "./tries.tsx";
 import { useRun, useSigns } from "./use-plans.ts";
 
 /** One run: how it stands, its graph, and beside it (instead of it where there is little room) the port that was picked. */
@@ -78,6 +79,7 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
           <RunEscalations run={run.id} />
           {run.report !== null && <MergeReport run={run} report={run.report} />}
           <RunPorts run={run} signs={signs} picked={port} />
+          {run.orchestrator.length > 0 && <Orchestration steps={run.orchestrator} />}
         </div>
         {port !== undefined && (
           <aside className="run-side" aria-label={picked?.title ?? port} tabIndex={0}>
@@ -86,5 +88,22 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
         )}
       </div>
     </div>
+  );
+}
+
+/** What belongs to no port: contracts, files that several ports changed, tests of the merged tree. */
+function Orchestration({ steps }: { steps: readonly PlanStep[] }): ReactNode {
+  const words = useText().plans.run;
+  return (
+    <section className="run-report" aria-label={words.orchestration}>
+      <details className="plan-details" open={steps.some(({ status }) => status === "running") || undefined}>
+        <summary>{`${words.orchestration} (${steps.length})`}</summary>
+        <div className="try-steps">
+          {steps.map((step) => (
+            <Step key={step.id} step={step} />
+          ))}
+        </div>
+      </details>
+    </section>
   );
 }

@@ -6,10 +6,9 @@ import type { RunDetail, PlanPort } from "dure/client";
 import { lazy, Suspense, useId, useMemo, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
-import { spanOf } from "../when.ts";
 import { keepLooks, useRunLooks } from "./run-filters.ts";
 import { criticalPathOf, GRAPH_MOST, levelsOf } from "./run-graph.ts";
-import { shareOf, stalledFor, tryOf, type Sign, type Signs } from "./signs.ts";
+import { roundSpan, shareOf, stalledFor, tryOf, type Sign, type Signs } from "./signs.ts";
 import { Bar, PortMark, toneOf } from "./status-mark.tsx";
 import { useNow } from "./use-plans.ts";
 
@@ -64,7 +63,7 @@ function PortList({ run, signs, picked }: { run: RunDetail; signs: Signs; picked
   const { levels, critical } = useMemo(() => ({ levels: levelsOf(run.ports), critical: new Set(criticalPathOf(run.ports)) }), [run.id]);
   const byId = new Map(run.ports.map((port) => [port.id, port]));
   const wanted = lettersOf(search.trim());
-  const fits = (id: string): boolean => wanted === "" || lettersOf(wordsOf(byId.get(id)!)).includes(wanted);
+  const fits = (id: string): boolean => wanted === "" || lettersOf(`${wordsOf(byId.get(id)!)} ${text.plans.portStatuses[byId.get(id)!.status]}`).includes(wanted);
   const shown = levels.map((ids, index) => ({ level: index + 1, ids, shown: ids.filter(fits) })).filter((level) => level.shown.length > 0);
   return (
     <div className="port-list">
@@ -141,7 +140,7 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
         {silent !== undefined && (
           <span className="port-silent">
             <IconAlertTriangle size={13} aria-hidden />
-            {words.stalled(spanOf(silent))}
+            {words.stalled(roundSpan(silent))}
           </span>
         )}
       </span>

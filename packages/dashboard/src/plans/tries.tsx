@@ -130,7 +130,8 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
   );
 }
 
-function Step({ step }: { step: PlanStep }): ReactNode {
+/** One step: who did what, how long it took, and what was printed. */
+export function Step({ step }: { step: PlanStep }): ReactNode {
   const text = useText();
   const words = text.plans.port;
   const work = workOf(step);

@@ -113,15 +113,19 @@ async function followEnded(client: DureClient, queries: QueryClient, id: string,
 /** Takes events of a run: signs at once, and what has changed is read anew, gathered. */
 function newsOf(queries: QueryClient, id: string, signal: AbortSignal): (event: PlatformEvent) => void {
   const changed = new Set<string>();
+  let isOfMerge = false;
   const look = gathered(() => {
     void queries.invalidateQueries({ queryKey: PLAN_KEYS.run(id) });
     void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists });
+    if (isOfMerge) void queries.invalidateQueries({ queryKey: PLAN_KEYS.diff(id, "") });
+    isOfMerge = false;
     for (const port of changed) for (const queryKey of [PLAN_KEYS.port(id, port), PLAN_KEYS.diff(id, port)]) void queries.invalidateQueries({ queryKey });
     changed.clear();
   }, signal);
   return (event) => {
     queries.setQueryData<Signs>(PLAN_KEYS.signs(id), (signs = {}) => signsAfter(signs, event));
     if (event.type.startsWith("escalation.")) void queries.invalidateQueries({ queryKey: ["escalations"] });
+    if (event.type === "run.end" || event.type.startsWith("merge.")) isOfMerge = true;
     if (typeof event.data["port"] === "string") changed.add(event.data["port"]);
     look();
   };
@@ -167,9 +171,9 @@ export function useManifest(id: string, port: string, step: number | undefined) 
   return useQuery({ queryKey: PLAN_KEYS.manifest(id, port, step ?? 0), queryFn: ({ signal }) => client.plans.manifest(id, port, step!, { signal }), enabled: step !== undefined, staleTime: Infinity });
 }
 
-export function useDiff(id: string, port: string) {
+export function useDiff(id: string, port: string | undefined) {
   const { client } = useParts();
-  return useQuery({ queryKey: PLAN_KEYS.diff(id, port), queryFn: ({ signal }) => client.plans.diff(id, port, { signal }) });
+  return useQuery({ queryKey: PLAN_KEYS.diff(id, port ?? ""), queryFn: ({ signal }) => client.plans.diff(id, port, { signal }) });
 }
 
 /** The time, looked at every so often while something is under way. */

@@ -117,7 +117,7 @@ export const VIEW: PlanView = {
   file: "login.yaml",
   ports: PORTS.map(([id, title, role, dependsOn, goal]) => ({ id, title, role, dependsOn, goal, owns: [`src/${id}/**`], tests: [`test/${id}/**`], acceptance: `npx vitest run test/${id}`, timeoutMs: 1_800_000 })),
   levels: [["domain", "limits"], ["store", "api"], ["web"], ["e2e"]],
-  criticalPath: ["domain", "api", "web", "e2e"],
+  criticalPath: ["domain", "store", "web", "e2e"],
   maxParallel: 2,
   mode: MODE,
   baseCommit: "8c1f2ab90de3".padEnd(40, "0"),

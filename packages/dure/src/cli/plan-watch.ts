@@ -93,13 +93,10 @@ class LiveList implements RunWatch {
   }
 
   event(event: PlatformEvent): void {
-    const port = event.data["port"];
-    const words = wordsOf(event);
-    if (typeof port === "string" && this.#rows.has(port)) {
-      const row = this.#rows.get(port)!;
-      return this.#set(port, STATUS_AFTER[event.type] ?? row.status, words ?? row.words);
-    }
-    if (event.type === "escalation.new") this.#notes.push(lineOf(event)!);
+    if (event.type === "escalation.new") return void this.#notes.push(lineOf(event)!);
+    const { port } = event.data;
+    const row = typeof port === "string" ? this.#rows.get(port) : undefined;
+    if (row) this.#set(port as string, STATUS_AFTER[event.type] ?? row.status, wordsOf(event) ?? row.words);
   }
 
   async end(run: RunDetail | undefined): Promise<void> {

@@ -12,7 +12,9 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
+import { draftPlan } from "../plans/draft.ts";
 import { PlanDesk } from "../plans/run/plan-desk.ts";
 import { Plans } from "../plans/run/plans.ts";
 import type { PlanRun } from "../plans/run/run.ts";
@@ -36,6 +38,8 @@ export function openPlans(
     readonly leases: Leases;
     readonly inbox: Inbox;
     readonly models: () => Models;
+    /** The team's model; it proposes plans, unless it is the one that only echoes. */
+    readonly llm: Llm;
     readonly clock: Clock;
     readonly logger: Logger;
     /** Folder of dure's data. */
@@ -94,7 +98,17 @@ export function openPlans(
         about,
       ),
   });
-  const desk = new PlanDesk({ plans, git, folder, repository: team.folder, clock, importModule });
+  const { llm } = parts;
+  const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
+  const desk = new PlanDesk({
+    plans,
+    git,
+    folder,
+    repository: team.folder,
+    clock,
+    importModule,
+    ...(!isEcho && { draft: (goal, files, { signal }) => draftPlan({ models: parts.models(), llm, clock }, goal, files, { signal }) }),
+  });
   return { desk, plans };
 }
 

@@ -167,7 +167,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     defer("rooms", () => rooms.stop());
   }
   let listensAt: string | undefined;
-  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, models: () => models, home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listensAt });
+  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listensAt });
   retention.add(plans.retentionRule());
   plans.start();
   defer("plans", () => plans.stop());

@@ -141,9 +141,9 @@ export class DirectChannel {
   }
 }
 
-/** How keys of reports begin that tools made in a try. */
-export function reportKeys(tryNumber: number): string {
-  return `${tryNumber}:hook:`;
+/** How keys of reports begin that tools made: in a try, or in all of them. */
+export function reportKeys(tryNumber?: number): string {
+  return tryNumber === undefined ? "hook:" : `hook:${tryNumber}:`;
 }
 
 /** A message of somebody who does not lead the run. */

@@ -23,8 +23,8 @@ interface HookedStep {
   readonly tries: number;
 }
 
-/** Reports that are taken in one try. Source: our choice; of all tries together they leave room for the members' own words. */
-const REPORTS_MOST = 20;
+/** Reports that are taken for one port. Source: our choice; they leave room for the members' own words. */
+const REPORTS_MOST = 150;
 /** Characters of a report as JSON; failures behind that are counted, not told. Source: our choice, below what a channel takes. */
 const REPORT_MOST = 200_000;
 
@@ -37,9 +37,8 @@ export async function takeTestReport(parts: { readonly database: Database; reado
   if (!step) throw new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", { class: "unauthorized", hint: "A report counts while the worker that makes it works." });
   const report = shortened(feedback);
   const text = createHash("sha256").update(canonicalJson(report)).digest("hex").slice(0, 32);
-  const keys = reportKeys(step.try);
   // Tests speak for the tester, whoever ran them.
-  await sendFromOutside(parts, { run: step.run, port: step.port, from: "tester", to: "implementer", payload: report, key: keys + text, most: { keys, count: REPORTS_MOST } });
+  await sendFromOutside(parts, { run: step.run, port: step.port, from: "tester", to: "implementer", payload: report, key: reportKeys(step.try) + text, most: { keys: reportKeys(), count: REPORTS_MOST } });
   return { ...decideReport(report, step), run: step.run };
 }
 

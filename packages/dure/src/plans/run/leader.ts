@@ -29,6 +29,8 @@ export interface LeaderParts {
   readonly prepare: (run: PlanRun, options: { signal: AbortSignal }) => Promise<{ maxConcurrency: number } | { failed: Because }>;
   /** Works on a port until it has an outcome. Never rejects but for the abort of the signal and for faults of our own. */
   readonly build: (run: PlanRun, port: PlanPort, options: { attempt: number; signal: AbortSignal }) => Promise<PortOutcome>;
+  /** Under `merge: as_ready`: what has succeeded so far becomes one tree that can be looked at. Never rejects. */
+  readonly mergeReady: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal }) => Promise<void>;
   /** Removes what the run needs no more, after proof that nothing goes with it. Never rejects. */
   readonly tidy: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal }) => Promise<void>;
   /** Makes one tree of what was kept, and tries it. */
@@ -168,6 +170,7 @@ export class RunLeader {
         closed.push({ order, ...(refused && { refused }) });
       }
       await this.#carryOut(state, actions, changes, { closed, escalations });
+      if (this.#run.plan.limits.merge === "as_ready" && reports.some(({ type }) => type === "succeeded")) await this.#parts.mergeReady(this.#run, await records.ports(this.#run.id), { signal });
     }
   }
 

@@ -26,6 +26,8 @@ export interface RunFiles {
   read(commit: string, path: string): Promise<string | undefined>;
   /** Brings every commit of the run into the user's repository. */
   publish(): Promise<void>;
+  /** `refs/dure/<run>/result` there is this commit now. */
+  point(commit: string): Promise<void>;
   /** A new branch there, or the one that this run has made before, now at this commit. Gives its name. */
   branch(commit: string): Promise<string>;
 }
@@ -60,6 +62,11 @@ interface Integrated {
  */
 export async function mergeRun(run: PlanRun, ports: readonly PlanPort[], parts: MergeParts, { signal }: { signal: AbortSignal }): Promise<MergeOutcome> {
   return new MergeWork(run, ports, parts, signal).merge();
+}
+
+/** What has succeeded so far as one tree, under `refs/dure/<run>/result`. It is not tried yet; where two ports left a file differently, the base's stays. */
+export async function mergeSoFar(run: PlanRun, ports: readonly PlanPort[], parts: MergeParts, options: { signal: AbortSignal }): Promise<string | undefined> {
+  return new MergeWork(run, ports, parts, options.signal).soFar();
 }
 
 class MergeWork {
@@ -111,6 +118,15 @@ class MergeWork {
     }
     const because: Because = { code: "INTEGRATION_FAILED", message: `With it the integration command fails: ${exitWordsOf(integrated)}.`, hint: "Look at the output in the report; retry it with a hint." };
     return { without: { port: blamed.port, because, feedback: integrated.feedback } };
+  }
+
+  async soFar(): Promise<string | undefined> {
+    const { whole } = this.#whole();
+    if (whole.length === 0) return undefined;
+    const { commit } = await this.#parts.store.compose(this.#base, whole);
+    await this.#parts.store.point(commit);
+    await this.#desk.tell([{ type: "merge.ready", data: { commit, ports: whole.map(({ port }) => port) } }]);
+    return commit;
   }
 
   /** Ports whose own work and all that it needs has succeeded, what is needed first. */

@@ -29,7 +29,7 @@ import { ORCHESTRATOR_TRIES, TRIES_MOST } from "./tries.ts";
 export const RUNS_TOPIC = "plan-runs";
 
 /** What a run does with files and workers; made once per leader. */
-export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "tidy"> & {
+export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeReady" | "tidy"> & {
   /** Ends processes that a dead leader of the run has left. */
   readonly clear: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
 };
@@ -132,7 +132,8 @@ export class Plans {
     options.inbox.onResolved({ source: "run" }, async (tx, escalation) => {
       const { run, port } = escalation.source;
       if (run === undefined || escalation.status !== "resolved" || !escalation.resolution) return;
-      const found = port === undefined ? undefined : await this.records.port(run, port);
+      if (!(await this.records.run(run, tx))) return; // removed meanwhile: the answer is kept, and nobody waits for it
+      const found = port === undefined ? undefined : await this.records.port(run, port, tx);
       const order = orderOf(escalation.resolution, { ...(port !== undefined && { port }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), ...(typeof escalation.context["path"] === "string" && { path: escalation.context["path"] }) });
       if (!order) return;
       await this.records.order(tx, run, order, escalation.resolvedBy ?? "operator");

@@ -128,8 +128,8 @@ export class RunRecords {
     return row!;
   }
 
-  async run(id: string): Promise<PlanRun | undefined> {
-    const [row] = await this.#database.query<RunRow>(RUN, [id]);
+  async run(id: string, tx?: Transaction): Promise<PlanRun | undefined> {
+    const [row] = await (tx ?? this.#database).query<RunRow>(RUN, [id]);
     return row && runOf(row);
   }
 
@@ -148,8 +148,8 @@ export class RunRecords {
     return (await this.#database.query<PortRow>(PORTS, [run])).map(portOf);
   }
 
-  async port(run: string, id: string): Promise<PlanPort | undefined> {
-    const [row] = await this.#database.query<PortRow>(PORT, [run, id]);
+  async port(run: string, id: string, tx?: Transaction): Promise<PlanPort | undefined> {
+    const [row] = await (tx ?? this.#database).query<PortRow>(PORT, [run, id]);
     return row && portOf(row);
   }
 

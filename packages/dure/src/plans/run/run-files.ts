@@ -40,6 +40,10 @@ export function runFiles(parts: FilesParts): RunFiles {
     compose: (base, results) => store.compose(base, results, { message: `Lay the results of ${results.length} ports over ${base.slice(0, 12)}\n`, at: run.createdAt, signal }),
     read: async (commit, path) => textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
     publish: () => parts.publisher.publish(signal),
+    point: async (commit) => {
+      await point(store, "result", commit, signal);
+      await parts.publisher.publish(signal);
+    },
     branch: async (commit) => {
       await point(store, "result", commit, signal);
       await parts.publisher.publish(signal);

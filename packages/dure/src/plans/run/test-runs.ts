@@ -51,6 +51,7 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   const work = (): RunWork => ({
     clear: async () => {},
     tidy: async () => {},
+    mergeReady: async () => {},
     prepare: async (run) => ({ maxConcurrency: options.maxConcurrency ?? run.plan.limits.maxConcurrency }),
     build: options.build,
     merge: async (_run, ports) => ({ report: { commit: "merged", branch: "dure/test", kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id), missing: [], conflicts: [] }, dropped: [] }),

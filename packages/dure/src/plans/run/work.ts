@@ -16,7 +16,7 @@ import type { CommitFiles } from "../context/gather.ts";
 import { brief } from "./brief.ts";
 import { letWork } from "./let-work.ts";
 import type { LeaderParts } from "./leader.ts";
-import { mergeRun, ORCHESTRATOR } from "./merge.ts";
+import { mergeRun, mergeSoFar, ORCHESTRATOR, type MergeParts } from "./merge.ts";
 import { decideMode, modeFacts } from "./mode.ts";
 import { buildPort, type PairParts, type PortFiles } from "./pair.ts";
 import type { RunWork } from "./plans.ts";
@@ -95,6 +95,12 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
     }
   };
 
+  const mergeParts = async (run: PlanRun, signal: AbortSignal): Promise<MergeParts> => {
+    const there = await open(run, signal);
+    const files = { ...there, run, home: parts.home, lease: { processId: parts.processId, epoch: lease.epoch }, signal };
+    return { ...parts, records, lease, sandbox: there.sandbox, store: runFiles(files), tree: () => portFiles(ORCHESTRATOR, files), worker, brief: async (request, commit) => brief(request, await there.reading(commit, signal), { signal }), environment };
+  };
+
   return {
     clear: async (run) => {
       for (const { process } of await records.strayProcesses(run.id)) {
@@ -144,11 +150,14 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
       };
       return buildPort(run, port, pair, { signal });
     },
-    merge: async (run, ports, { signal }) => {
-      const there = await open(run, signal);
-      const files = { ...there, run, home: parts.home, lease: { processId: parts.processId, epoch: lease.epoch }, signal };
-      return mergeRun(run, ports, { ...parts, records, lease, sandbox: there.sandbox, store: runFiles(files), tree: () => portFiles(ORCHESTRATOR, files), worker, brief: async (request, commit) => brief(request, await there.reading(commit, signal), { signal }), environment }, { signal });
+    mergeReady: async (run, ports, { signal }) => {
+      try {
+        await mergeSoFar(run, ports, await mergeParts(run, signal), { signal });
+      } catch (error) {
+        if (!signal.aborted) parts.logger.warn({ run: run.id, code: codeOf(error), error: messageOf(error) }, `what has succeeded of run ${run.id} could not be merged yet; the end will tell`);
+      }
     },
+    merge: async (run, ports, { signal }) => mergeRun(run, ports, await mergeParts(run, signal), { signal }),
   };
 }
 

@@ -71,6 +71,8 @@ type Waiting = { readonly signal?: AbortSignal | undefined };
 
 /** Settings that hold for all paths, above any `.gitattributes`: bytes are what git stores, nothing is turned into another thing. */
 export const ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding !diff !merge\n";
+/** Lists of commits that are kept. Source: our choice; a list of 100,000 files is some 20 MB. */
+const LISTINGS_MOST = 16;
 /** Of a patch that is shown. Source: our choice. */
 const PATCH_BYTES = 512 * 1024;
 
@@ -86,6 +88,7 @@ export class RunStore {
   readonly hash: "sha1" | "sha256";
   readonly #author: Omit<CommitIdentity, "at">;
   readonly #caches = new Map<string, StatCache>();
+  readonly #listings = new Map<string, Map<PathKey, TreeEntry>>();
 
   /** Opens the store, or makes it: first the base is pinned in the person's repository, so that nothing borrowed can go away. */
   static async open(options: { repository: Repository; folder: string; run: string; base: string; author: Omit<CommitIdentity, "at">; signal?: AbortSignal | undefined }): Promise<RunStore> {
@@ -216,8 +219,14 @@ export class RunStore {
     this.#caches.delete(tree);
   }
 
+  /** A commit never changes, so its list is kept: the last 16. */
   async listing(commit: string, { signal }: Waiting = {}): Promise<Map<PathKey, TreeEntry>> {
-    return listTree(this.git, this.at, commit, { signal });
+    const known = this.#listings.get(commit);
+    if (known) return known;
+    const listing = await listTree(this.git, this.at, commit, { signal });
+    this.#listings.set(commit, listing);
+    if (this.#listings.size > LISTINGS_MOST) this.#listings.delete(this.#listings.keys().next().value!);
+    return listing;
   }
 
   /** A file of a commit; undefined when it is not there, is no file, or is larger than `bytes`. */

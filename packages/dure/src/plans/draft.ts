@@ -1,0 +1,74 @@
+import type { Clock } from "../kernel/clock.ts";
+import { DureError } from "../kernel/errors.ts";
+import { runAttempts } from "../models/attempts.ts";
+import type { Llm, Policy } from "../models/card.ts";
+import type { Models } from "../models/models.ts";
+import type { ModelMessage } from "../models/model.ts";
+import { readPlan } from "./plan-file.ts";
+
+/** Characters of the list of files that the model sees. Source: our choice; some thousand paths. */
+const FILES_MOST = 60_000;
+/** Answers that are asked for: the first, and one more that is told what is wrong with it. Source: our choice. */
+const ANSWERS_MOST = 2;
+/** A plan is longer than a chat's answer. Source: our choice. */
+const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = { maxAttempts: 3, backoffSec: 2, timeoutSec: 180 };
+
+/** What the model is told; the goal and the files come behind it. Source of the format: docs/spec/plans §2. */
+const SYSTEM = `You split a change of a git repository into units of work (ports) that separate agents can build side by side.
+Answer with the text of one plan.yaml and nothing else. Its keys:
+
+plan: a short name of Latin letters, digits, - and _
+base: HEAD
+setup: shell command that runs once in a fresh checkout (leave it out when nothing is needed)
+integration: shell command that builds and tests the whole
+roles: modules
+limits: { max_concurrency: 3, timeout_per_port: 30m, tries: 3 }
+workers: { default: { kind: offline } }   # a person replaces this
+contracts: [{ path: file that two ports share, by: orchestrator }]   # only where two ports share a type; else leave it out
+ports:
+  - id: name
+    title: a few words
+    role: name of its module
+    dependsOn: [ids of ports whose result it needs]   # points to what runs first; no circles
+    owns: [globs of what its implementer may write, such as src/module/**]
+    tests: [globs of what its tester may write]
+    acceptance: shell command whose exit code decides whether it is done
+    goal: |
+      What is there when it is done, in words that somebody understands who sees only this port.
+
+Every path has one owner: globs of two ports must not overlap. Use the repository's own test command. As few ports as the work needs.`;
+
+/**
+ * Lets a model propose a plan for a goal. What it proposes is checked once and given back to it when it is wrong; the second
+ * answer is taken as it is, for a person to read. Throws what the model's attempts end with, and `DRAFT_EMPTY`.
+ */
+export async function draftPlan(parts: { readonly models: Models; readonly llm: Llm; readonly clock: Clock }, goal: string, files: readonly string[], { signal }: { signal: AbortSignal }): Promise<string> {
+  const { models, llm, clock } = parts;
+  const messages: ModelMessage[] = [{ role: "user", text: `The goal:\n${goal}\n\nFiles of the repository:\n${listed(files)}` }];
+  let text = "";
+  for (let answers = 1; ; answers++) {
+    const { value } = await runAttempts({ llm, policy: POLICY }, (attempt) => models.resolve(attempt.llm).stream({ system: SYSTEM, messages }, { signal: attempt.signal, attempt: attempt.attempt, labels: { what: "plan.draft" } }), { clock, signal });
+    text = withoutFence(value.text);
+    if (text === "") throw new DureError("DRAFT_EMPTY", "The model proposed nothing.", { class: "unavailable", hint: "Say the goal in more words, or try another model." });
+    const { problems } = readPlan("draft.yaml", text);
+    if (problems.length === 0 || answers === ANSWERS_MOST) return text;
+    const told = problems.slice(0, 20).map(({ line, key, message, hint }) => `line ${line ?? 1}: ${key} ${message}${hint === undefined ? "" : ` (${hint})`}`);
+    messages.push({ role: "assistant", text: value.text }, { role: "user", text: `This plan has problems. Answer with the whole corrected plan.yaml and nothing else.\n${told.join("\n")}` });
+  }
+}
+
+/** The text inside of a code fence, if a model wrote one around its answer. Pure. */
+export function withoutFence(answer: string): string {
+  const fenced = /```(?:ya?ml)?[ \t]*\n([\s\S]*?)\n?```/.exec(answer);
+  const text = (fenced?.[1] ?? answer).trim();
+  return text === "" ? "" : `${text}\n`;
+}
+
+function listed(files: readonly string[]): string {
+  let text = "";
+  for (const [index, file] of files.entries()) {
+    if (text.length + file.length > FILES_MOST) return `${text}… and ${files.length - index} more\n`;
+    text += `${file}\n`;
+  }
+  return text;
+}
