@@ -501,7 +501,8 @@ const ko = {
       WORKER_UNKNOWN: "맡을 작업자가 없어요.",
       ISOLATION_UNAVAILABLE: "작업자를 격리할 방법이 없어요.",
       INTEGRATION_FAILED: "합친 뒤 시험이 실패했어요.",
-      SKIPPED: "빼기로 했어요.",
+      NOT_STARTED: "시작하지 않았어요.",
+      RUN_CANCELLED: "실행이 취소됐어요.",
     } as Readonly<Record<string, string>>,
     before: {
       title: (plan: string) => `${plan} 시작하기 전에`,

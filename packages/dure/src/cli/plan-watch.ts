@@ -96,7 +96,7 @@ class LiveList implements RunWatch {
     if (event.type === "escalation.new") return void this.#notes.push(lineOf(event)!);
     const { port } = event.data;
     const row = typeof port === "string" ? this.#rows.get(port) : undefined;
-    if (row) this.#set(port as string, STATUS_AFTER[event.type] ?? row.status, wordsOf(event) ?? row.words);
+    if (row) this.#set(port as string, STATUS_AFTER[event.type] ?? row.status, wordsBeside(event) ?? row.words);
   }
 
   async end(run: RunDetail | undefined): Promise<void> {
@@ -123,7 +123,7 @@ function titleOf(id: string, { status, words }: Row): string {
 }
 
 /** An event as a line; undefined for what says nothing new to a person. Pure. */
-export function lineOf(event: PlatformEvent): string | undefined {
+function lineOf(event: PlatformEvent): string | undefined {
   const { type, data } = event;
   const words = wordsOf(event);
   if (words === undefined) return undefined;
@@ -131,10 +131,31 @@ export function lineOf(event: PlatformEvent): string | undefined {
   return typeof data["port"] === "string" && type !== "escalation.new" ? `${at}  ${data["port"]}  ${words}` : `${at}  ${words}`;
 }
 
+/** Members of the events of a run; each event has some of them. Source: docs/spec/plans §8. */
+interface Told {
+  readonly member?: string;
+  readonly because?: string;
+  readonly by?: string;
+  readonly success?: boolean;
+  readonly passed?: number;
+  readonly total?: number;
+  readonly status?: string;
+  readonly changed?: number;
+  readonly tokens?: number;
+  readonly worker?: string;
+  readonly task?: string;
+  readonly progress?: number;
+  readonly title?: string;
+  readonly id?: string;
+  readonly branch?: string | null;
+  readonly outcome?: string;
+  readonly attempt?: number;
+  readonly try?: number;
+}
+
 /** What an event says, without the port's name. Pure. */
 function wordsOf({ type, data }: PlatformEvent): string | undefined {
-  const { member, because, by, success, passed, total, status, changed, tokens, worker, task, progress, title, id, branch, outcome, attempt } = data as Readonly<Record<string, string | number | boolean | null | undefined>>;
-  const number = data["try"];
+  const { member = "somebody", because, by, success, passed = 0, total = 0, status, changed = 0, tokens = 0, worker, task = "", progress = 0, title, id, branch, outcome, attempt, try: number = 0 } = data as Told;
   switch (type) {
     case "run.start":
       return "the run begins";
@@ -161,18 +182,25 @@ function wordsOf({ type, data }: PlatformEvent): string | undefined {
     case "worker.spawn":
       return `try ${number}: ${member} (${worker}) works`;
     case "worker.progress":
-      return `try ${number}: ${member} ${Math.round(Number(progress) * 100)} %${task === "" || task === undefined ? "" : `, ${task}`}`;
+      return `try ${number}: ${member} ${Math.round(progress * 100)} %${task === "" ? "" : `, ${task}`}`;
     case "worker.complete":
       return `try ${number}: ${member} ${status}, ${changed} ${changed === 1 ? "file" : "files"} changed, ${tokens} tokens`;
     case "worker.feedback":
-      return `try ${number}: ${success === true ? "passed" : "did not pass"}, ${passed} of ${total} tests`;
+      return `try ${number}: ${success ? "passed" : "did not pass"}, ${passed} of ${total} tests`;
     case "merge.done":
-      return branch === null ? "nothing to merge" : `merged into ${branch}`;
+      return branch ? `merged into ${branch}` : "nothing to merge";
     case "escalation.new":
       return `! ${title}  (dure escalations show ${id})`;
     default:
       return undefined;
   }
+}
+
+/** What an event says beside the status that it sets. Pure. */
+function wordsBeside(event: PlatformEvent): string | undefined {
+  if (!(event.type in STATUS_AFTER)) return wordsOf(event);
+  const { because, by } = event.data;
+  return typeof because === "string" ? because : typeof by === "string" ? `by ${by}` : "";
 }
 
 export function seconds(ms: number): string {

@@ -130,7 +130,8 @@ export function printReport(run: RunDetail, output: Output): void {
   for (const { port, because } of report.missing) output.line(`missing: ${port}: ${because.message}`);
   if (report.branch !== undefined) output.line(`branch: ${report.branch}`);
   if (report.branch !== undefined) output.note(`Look at it with dure plan diff ${run.id}, take it over with dure plan merge ${run.id}`);
-  for (const { port } of report.missing.slice(0, 1)) output.note(`Try again with: dure plan retry ${run.id} ${port} --hint "…"`);
+  const failed = run.status === "cancelled" ? undefined : run.ports.find(({ status }) => status === "failed");
+  if (failed) output.note(`Try again with: dure plan retry ${run.id} ${failed.id} --hint "…"`);
 }
 
 /** A run as it stands, then what happens, to its end; 1 unless that is success. */

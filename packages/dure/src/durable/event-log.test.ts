@@ -109,6 +109,31 @@ test("an event that commits late is not skipped by a reader who has seen younger
   expect(typesOf(await following)).toEqual(["late", "young", "last"]);
 });
 
+test("a reader who asks to be caught up waits for the transaction that holds back what was committed before", async () => {
+  await using db = await testDatabase({ cluster: "events" });
+  await using logs = await twoLogs(db.url);
+  const { log, database } = logs.writer;
+  const written = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const open = database.transaction(async (tx) => {
+    await log.append(tx, [anEvent("open")]);
+    written.resolve();
+    await release.promise;
+  });
+  await written.promise;
+  await log.append(database, [anEvent("committed")]);
+  const before = await logs.reader.log.read();
+
+  const caughtUp = logs.reader.log.caughtUp();
+  release.resolve();
+  await open;
+  await caughtUp;
+
+  expect(typesOf(before.events.map((event) => ({ kind: "event" as const, event })))).toEqual([]);
+  expect((await logs.reader.log.read()).events.map(({ type }) => type)).toEqual(["open", "committed"]);
+  await expect(logs.reader.log.caughtUp({ signal: AbortSignal.abort() })).resolves.toBeUndefined();
+});
+
 test("what a transaction wrote and rolled back is never seen", async () => {
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);

@@ -50,6 +50,21 @@ export class EventLog {
     return this.#readPage(after === undefined ? undefined : parsePosition(after), filter, limit);
   }
 
+  /**
+   * Resolves when everything that was committed before this call can be read: until then an open transaction holds readers back. After
+   * 10 s at the latest, for a foreign transaction may be open for hours. Rejects with the abort of `signal`.
+   */
+  async caughtUp({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const { database } = this.#options;
+    const [row] = await database.query<{ next: string }>(NEXT_XID);
+    const late = this.#clock.monotonic() + CATCH_UP_MS;
+    for (;;) {
+      const [frame] = await database.query<{ done: boolean }>(PASSED_XID, [row!.next]);
+      if (frame!.done || this.#clock.monotonic() >= late) return;
+      await this.#clock.sleep(CATCH_UP_LOOK_MS, { signal });
+    }
+  }
+
   /** The position behind everything that can be read now. */
   async now(): Promise<string> {
     const { end } = await this.#frame();
@@ -257,6 +272,11 @@ function eventsParameter(events: readonly NewPlatformEvent[]): string {
   return JSON.stringify(events);
 }
 
+/** No transaction of dure is open longer than 5 s. Source: DESIGN.md, durable core 4. */
+const CATCH_UP_MS = 10_000;
+const CATCH_UP_LOOK_MS = 20;
+const NEXT_XID: Statement = { name: "events.next_xid", text: "select pg_snapshot_xmax(pg_current_snapshot())::text as next" };
+const PASSED_XID: Statement = { name: "events.passed_xid", text: "select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as done" };
 const EMIT: Statement = { name: "events.emit", text: "select dure.emit($1)" };
 
 // ── positions ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -26,7 +26,7 @@ import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
 export interface JobsOptions {
   readonly database: Database;
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
-  readonly events: Pick<EventLog, "follow" | "read" | "now">;
+  readonly events: Pick<EventLog, "follow" | "read" | "now" | "caughtUp">;
   readonly lease: Pick<ProcessLease, "id" | "signal" | "whenHeld">;
   readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
   readonly agents: AgentDirectory;
@@ -242,6 +242,7 @@ export class Jobs {
     if (after === undefined) yield { kind: "job", job, position };
     if (isOver(job.status)) {
       if (after === undefined) return;
+      await events.caughtUp({ signal }); // its last events may stand behind a transaction that is still open
       for (let from = after; ; ) {
         const page = await events.read(from, filter, 500);
         if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };

@@ -166,8 +166,8 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     await rooms.start();
     defer("rooms", () => rooms.stop());
   }
-  let listensAt: string | undefined;
-  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listensAt });
+  const listening: { at?: string } = {};
+  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
   retention.add(plans.retentionRule());
   plans.start();
   defer("plans", () => plans.stop());
@@ -224,7 +224,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     },
   });
   const { url } = await startServer(app, { host: settings.host, port: settings.port });
-  listensAt = url;
+  listening.at = url;
   defer("the server", () => app.close());
   logger.info({ url, process: processId, services: definitions.services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
 

@@ -3,6 +3,7 @@ import type { Lease } from "../../durable/leases.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import { storable } from "../../durable/storable.ts";
 import { DureError } from "../../kernel/errors.ts";
+import { isObject } from "../../kernel/json.ts";
 import type { RunRecords } from "./records.ts";
 import type { Member } from "./run.ts";
 
@@ -139,6 +140,11 @@ export class DirectChannel {
       signal.removeEventListener("abort", onAbort);
     }
   }
+}
+
+/** The text of a question, an answer, or what the operator said; empty for other payloads. Pure. */
+export function wordsIn(payload: unknown): string {
+  return isObject(payload) && typeof payload["text"] === "string" ? payload["text"] : "";
 }
 
 /** How keys of reports begin that tools made: in a try, or in all of them. */

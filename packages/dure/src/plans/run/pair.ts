@@ -12,7 +12,7 @@ import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
 import { feedbackOf, type ImplResult, type TestFeedback } from "../workers/feedback.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
 import type { Briefing, BriefingRequest } from "./brief.ts";
-import { DirectChannel, type ChannelMember } from "./channel.ts";
+import { DirectChannel, wordsIn, type ChannelMember } from "./channel.ts";
 import { withReports } from "./hooks.ts";
 import type { PortOutcome } from "./leader.ts";
 import type { Because, Member, PlanPort, PlanRun, PlanStep } from "./run.ts";
@@ -249,7 +249,7 @@ class PairWork {
     const scope = makeScope(scopeInput);
     // A model listens while it works; the others read what the operator said in their prompt.
     const unheard = member === "orchestrator" || spec.kind === "model" ? [] : await this.#channel.unheard(member);
-    const hints = [...(this.#state.hint === null ? [] : [this.#state.hint]), ...unheard.map(({ payload }) => String((payload as { text?: unknown }).text ?? ""))];
+    const hints = [...(this.#state.hint === null ? [] : [this.#state.hint]), ...unheard.map(({ payload }) => wordsIn(payload))];
     const briefing = await this.#parts.brief(
       {
         run: this.#run,
@@ -417,7 +417,7 @@ class PairWork {
     const other: ChannelMember = asking === "implementer" ? "tester" : "implementer";
     try {
       for await (const question of this.#channel.inbox(other, "query", { signal })) {
-        const text = await this.#oneAnswer(other, round, spec, step, confinement, String((question.payload as { text?: unknown }).text ?? ""), signal);
+        const text = await this.#oneAnswer(other, round, spec, step, confinement, wordsIn(question.payload), signal);
         await this.#channel.send({ key: `ack:${question.id}`, from: other, to: asking, type: "ack", payload: { text }, replyTo: question.id });
       }
     } catch (error) {
@@ -457,7 +457,7 @@ class PairWork {
   async *#operatorWords(member: Member, signal: AbortSignal): AsyncGenerator<{ from: string; text: string }> {
     if (member === "orchestrator") return;
     for await (const message of this.#channel.inbox(member, "feedback", { signal })) {
-      if (message.from === "operator") yield { from: "operator", text: String((message.payload as { text?: unknown }).text ?? "") };
+      if (message.from === "operator") yield { from: "operator", text: wordsIn(message.payload) };
     }
   }
 

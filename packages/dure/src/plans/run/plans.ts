@@ -37,7 +37,7 @@ export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeRe
 export interface PlansOptions {
   readonly database: Database;
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
-  readonly events: Pick<EventLog, "announce" | "now" | "read" | "follow">;
+  readonly events: Pick<EventLog, "announce" | "now" | "read" | "follow" | "caughtUp">;
   readonly lease: Pick<ProcessLease, "id" | "signal" | "whenHeld">;
   readonly leases: Leases;
   readonly inbox: Inbox;
@@ -281,6 +281,7 @@ export class Plans {
     if (after === undefined) yield { kind: "run", run, position };
     if (isRunEnded(run.status)) {
       if (after === undefined) return;
+      await events.caughtUp({ signal }); // its last events may stand behind a transaction that is still open
       for (let from = after; ; ) {
         const page = await events.read(from, filter, 500);
         if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };

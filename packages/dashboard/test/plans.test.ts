@@ -1,0 +1,480 @@
+import type { PlanStep, PlatformEvent } from "dure/client";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { filesOf } from "../src/plans/patch.ts";
+import { roundsOf } from "../src/plans/rounds.ts";
+import { criticalPathOf, layoutRun, levelsOf } from "../src/plans/run-graph.ts";
+import { signsAfter, stalledFor, type Signs } from "../src/plans/signs.ts";
+import { buildSite, launchBrowser, openPage, violations, type OpenedPage } from "./browser.ts";
+import { DoubleServer } from "./double/server.ts";
+import { anEscalation, apiDetail, aPort, aRun, aStep, DIFF, FILES, manyPorts, runInTheMiddle, VIEW } from "./plans/runs.ts";
+
+/** Plans as people see and steer them, over the scripted double. */
+
+let browser: Browser;
+let built: Awaited<ReturnType<typeof buildSite>>;
+
+beforeAll(async () => {
+  [browser, built] = await Promise.all([launchBrowser(), buildSite()]);
+}, 180_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await built?.remove();
+});
+
+function serve(): Promise<DoubleServer> {
+  return new DoubleServer({ site: built.site }).start();
+}
+
+async function open(server: DoubleServer, path: string, options: Parameters<typeof openPage>[2] = {}): Promise<OpenedPage> {
+  const opened = await openPage(browser, server.url + path, options);
+  opened.page.setDefaultTimeout(15_000);
+  return opened;
+}
+
+/** A page that shows the run and follows it. */
+async function openRun(server: DoubleServer, path = "/plans/runs/run_middle", options: Parameters<typeof openPage>[2] = {}): Promise<OpenedPage> {
+  const opened = await open(server, path, options);
+  await opened.page.locator(".port-box, .port-row, .port-panel").first().waitFor();
+  await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1);
+  return opened;
+}
+
+function box(page: Page, title: string) {
+  return page.locator(".port-box, .port-row", { has: page.locator("strong", { hasText: title }) });
+}
+
+function sent(server: DoubleServer, path: RegExp): unknown[] {
+  return server.journal.filter((entry) => entry.method === "POST" && path.test(entry.path)).map(({ body }) => body ?? null);
+}
+
+async function expectFits({ page, complaints }: OpenedPage): Promise<void> {
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(complaints).toEqual([]);
+}
+
+async function expectWellMade(opened: OpenedPage): Promise<void> {
+  expect(await violations(opened.page)).toEqual([]);
+  await expectFits(opened);
+}
+
+describe("decisions", () => {
+  const ports = [aPort(["a", "A", "domain", [], ""]), aPort(["b", "B", "domain", [], ""]), aPort(["c", "C", "api", ["b"], ""]), aPort(["d", "D", "api", ["a", "c"], ""])];
+
+  test("levels, and the longest chain, whose first of several is the first in the plan", () => {
+    expect(levelsOf(ports)).toEqual([["a", "b"], ["c"], ["d"]]);
+    expect(criticalPathOf(ports)).toEqual(["b", "c", "d"]);
+    expect(criticalPathOf(manyPorts(60).slice(0, 30))).toEqual(["p0", "p25"]);
+  });
+
+  test("what is needed stands left of what needs it, and arrows go from it", () => {
+    const { boxes, ways } = layoutRun(ports);
+    const at = new Map(boxes.map((one) => [one.id, one.x]));
+
+    expect(ways.map(({ from, to, isCritical }) => [from, to, isCritical])).toEqual([["b", "c", true], ["a", "d", false], ["c", "d", true]]);
+    for (const { from, to } of ways) expect(at.get(from)! + 232).toBeLessThan(at.get(to)!);
+  });
+
+  test("steps become tries, newest first, each with what the tests said", () => {
+    const { before, rounds } = roundsOf(apiDetail().steps!, true);
+
+    expect(before.map(({ kind }) => kind)).toEqual(["setup"]);
+    expect(rounds.map(({ number, outcome }) => [number, outcome])).toEqual([[2, "running"], [1, "failed"]]);
+    expect(rounds[1]!.steps.map(({ kind }) => kind)).toEqual(["implement", "test", "accept"]);
+    expect(rounds[1]!.feedback?.failedTests[0]).toMatchObject({ expected: "429", actual: "401", file: "test/api/login.test.ts", line: 41 });
+  });
+
+  test("a try that had passed and was blamed for the merged tree says so", () => {
+    const passed = { success: true, failedTests: [], suggestions: [], metrics: { total: 2, passed: 2, failed: 0, durationMs: 10 } };
+    const steps: PlanStep[] = [aStep("a", {}), aStep("a", { kind: "accept", member: null, output: { feedback: passed } }), aStep("a", { kind: "integrate", member: null, output: { ...passed, success: false } as never })];
+
+    expect(roundsOf(steps, false).rounds).toMatchObject([{ outcome: "failed", isRecalled: true }]);
+    expect(roundsOf(steps.slice(0, 2), false).rounds).toMatchObject([{ outcome: "passed", isRecalled: false }]);
+    expect(roundsOf(steps.slice(0, 1), false).rounds).toMatchObject([{ outcome: "stopped" }]);
+  });
+
+  test("events move a worker's sign; only a worker that should speak and does not is stalled", () => {
+    const event = (type: string, at: number, data: object): PlatformEvent => ({ id: String(at), at, type, role: "orchestration", data: { port: "a", ...data } });
+    const all: Signs[] = [{}];
+    for (const one of [event("worker.spawn", 1_000, { member: "implementer", try: 1 }), event("worker.progress", 2_000, { member: "implementer", try: 1, progress: 0.5, task: "writing", tokens: 90 }), event("worker.complete", 3_000, { member: "implementer", try: 1 })]) all.push(signsAfter(all.at(-1)!, one));
+
+    expect(all[2]).toEqual({ a: { try: 1, kind: "implement", member: "implementer", progress: 0.5, task: "writing", tokens: 90, at: 2_000 } });
+    expect(stalledFor({ status: "running" }, all[2]!["a"], 31_000)).toBeUndefined();
+    expect(stalledFor({ status: "running" }, all[2]!["a"], 33_000)).toBe(31_000);
+    expect(stalledFor({ status: "succeeded" }, all[2]!["a"], 99_000)).toBeUndefined();
+    expect(stalledFor({ status: "running" }, all[3]!["a"], 99_000)).toBeUndefined(); // a command runs, which says nothing
+  });
+
+  test("a patch is read as its files, new and deleted ones by their names", () => {
+    const gone = "diff --git a/old name.ts b/old name.ts\ndeleted file mode 100644\n--- a/old name.ts\n+++ /dev/null\n@@ -1 +0,0 @@\n---- a line of dashes\n\\ No newline at end of file\n";
+    const moved = "diff --git a/a.ts b/b.ts\nsimilarity index 100%\nrename from a.ts\nrename to b.ts\n";
+
+    expect(filesOf(DIFF.patch).map(({ path, added, removed }) => [path, added, removed])).toEqual([["src/api/index.ts", 2, 1], ["src/api/login.ts", 2, 0]]);
+    expect(filesOf(gone)[0]).toMatchObject({ path: "old name.ts", removed: 1, lines: [{ kind: "meta" }, { kind: "removed", text: "--- a line of dashes" }, { kind: "meta" }] });
+    expect(filesOf(moved).map(({ path }) => path)).toEqual(["b.ts"]);
+    expect(filesOf("")).toEqual([]);
+  });
+});
+
+describe("the list", () => {
+  test("without plans and runs says how they come about", async () => {
+    await using server = await serve();
+    await using opened = await open(server, "/plans");
+
+    await opened.page.getByText("아직 계획이 없어요.").waitFor();
+    await opened.page.getByText("아직 실행한 계획이 없어요.").waitFor();
+    await expectFits(opened);
+  });
+
+  test("names what is wrong in a file by its line, and starts what is whole only after showing what it would do", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    server.plans.files.push(...FILES);
+    server.plans.views.set("login", VIEW);
+    server.plans.nextRun = () => aRun("run_new");
+    await using opened = await open(server, "/plans");
+    const { page } = opened;
+    const problems = page.getByRole("list", { name: "billing에서 고칠 곳" });
+    expect(await problems.innerText()).toMatch(/billing\.yaml:12:5[\s\S]*ports\.1\.dependsOn names the port invoce[\s\S]*Did you mean invoice\?[\s\S]*billing\.yaml:20/);
+    expect(await page.getByRole("link", { name: "billing 시작하기" }).count()).toBe(0);
+    await expectWellMade(opened);
+
+    await page.getByRole("link", { name: "login 시작하기" }).click();
+    await page.getByRole("heading", { name: "login 시작하기 전에" }).waitFor();
+    const words = await page.locator(".before").innerText();
+    for (const part of ["최대 2개", "1단계", "4단계", "가장 긴 길", "나란히 동시에", "파일이 10개 이상", "24", "2개 파일은 맡은 포트가 없어서", "3 files of the working tree"]) expect(words).toContain(part);
+    expect(sent(server, /runs$/)).toEqual([{ plan: "login", dry_run: true }]);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole("checkbox", { name: "시도 제한" }).check();
+    await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
+    await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ plan: "login", only: ["limits"], dry_run: true });
+    await page.getByRole("button", { name: "이대로 시작하기" }).click();
+    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+
+    expect(new URL(page.url()).pathname).toBe("/plans/runs/run_new");
+    const start = server.journal.filter(({ method, path }) => method === "POST" && path === "/v1/runs").at(-1)!;
+    expect(start.body).toEqual({ plan: "login", only: ["limits"] });
+    expect(start.key).toMatch(/^.{10,}/);
+  });
+
+  test("a refused start says why and what to do", async () => {
+    await using server = await serve();
+    server.plans.views.set("login", VIEW);
+    await using opened = await open(server, "/plans/start/login");
+
+    await opened.page.getByRole("button", { name: "이대로 시작하기" }).click();
+
+    await opened.page.getByRole("alert").filter({ hasText: "git was not found. Install git." }).waitFor();
+  });
+
+  test("runs come and move by themselves, are filtered and searched, and keep their place", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    for (let index = 0; index < 14; index++) server.plans.runs.unshift(aRun(`run_${index}`, { plan: `plan-${index}`, ...(index === 3 && { status: "failed", phase: "over", because: { code: "NO_GIT", message: "git was not found." } }) }));
+    await using opened = await open(server, "/plans", { viewport: { width: 1280, height: 560 } });
+    const { page } = opened;
+    await page.locator(".run-row", { hasText: "plan-13" }).waitFor();
+    expect((await page.locator(".run-row strong").allTextContents()).slice(0, 3)).toEqual(["plan-13", "plan-12", "plan-11"]);
+
+    await page.getByRole("combobox", { name: "상태" }).selectOption("failed");
+    await expect.poll(() => page.locator(".run-row").allTextContents()).toHaveLength(1);
+    await page.getByText("git was not found.").waitFor();
+    await page.reload(); // the filter stands in the address
+    await expect.poll(() => page.locator(".run-row").count()).toBe(1);
+    await page.getByRole("combobox", { name: "상태" }).selectOption("");
+    await page.getByRole("textbox", { name: "실행 찾기" }).fill("plan-7");
+    await expect.poll(() => page.locator(".run-row").count()).toBe(1);
+    await page.getByRole("textbox", { name: "실행 찾기" }).fill("없는 말");
+    await page.getByText("찾는 실행이 없어요.").waitFor();
+    await page.getByRole("textbox", { name: "실행 찾기" }).fill("");
+
+    const row = page.locator(".run-row", { hasText: "plan-5" });
+    await row.scrollIntoViewIfNeeded();
+    await page.locator(".plans").evaluate((list) => (list.scrollTop += 40));
+    const before = (await row.boundingBox())!.y;
+    await expect.poll(() => server.eventReaders).toBeGreaterThan(0);
+    server.plans.runs.unshift(aRun("run_newest", { plan: "newest" }));
+    server.plans.changePort("run_5", "domain", { status: "succeeded" }, { type: "port.success", data: {} });
+    await row.getByText("6개 중 1개 끝남").waitFor();
+    expect(await page.locator(".run-row").count()).toBe(15);
+    expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
+    await expectFits(opened);
+  });
+});
+
+describe("a run", () => {
+  test("shows its ports as a graph that moves with the work, and follows again after a cut", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    await using opened = await openRun(server);
+    const { page } = opened;
+    expect(await box(page, "로그인 API").innerText()).toMatch(/일하는 중[\s\S]*5번 중 2번째 시도/);
+    expect(await box(page, "세션 만료").innerText()).toMatch(/성공[\s\S]*가장 긴 길[\s\S]*5번 중 2번째 시도[\s\S]*토큰 24,120/);
+    expect(await page.locator(".react-flow__edge").count()).toBe(6);
+    expect(await page.locator(".port-way-critical").count()).toBe(3);
+    const left = async (title: string): Promise<number> => (await box(page, title).boundingBox())!.x;
+    expect(await left("세션 만료")).toBeLessThan(await left("로그인 API"));
+    expect(await left("로그인 API")).toBeLessThan(await left("로그인 화면"));
+    await expectWellMade(opened);
+
+    const bar = box(page, "로그인 API").getByRole("progressbar");
+    await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("40");
+    server.plans.tell("run_middle", { type: "worker.progress", data: { port: "api", member: "tester", try: 2, progress: 0.85, task: "시험을 돌려 보는 중", tokens: 500 } });
+    await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("85");
+    await box(page, "로그인 API").getByText("시험 쓰기").waitFor();
+    server.plans.changePort("run_middle", "api", { status: "succeeded" }, { type: "port.success", data: {} });
+    await box(page, "로그인 API").getByText("성공").waitFor();
+
+    const asked = server.journal.filter(({ path }) => path === "/v1/runs/run_middle/events").length;
+    server.plans.cutReaders();
+    await expect.poll(() => server.journal.filter(({ path }) => path === "/v1/runs/run_middle/events").length, { timeout: 10_000 }).toBeGreaterThan(asked);
+    await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1);
+    expect(server.journal.findLast(({ path }) => path === "/v1/runs/run_middle/events")?.lastEventId).toBeDefined();
+    server.plans.changePort("run_middle", "web", { status: "running", triesMade: 1 }, { type: "port.start", data: { attempt: 1 } });
+    await box(page, "로그인 화면").getByText("일하는 중").waitFor();
+    await expect.poll(() => page.locator(".run-banner").count()).toBe(0);
+    await expectFits(opened);
+  });
+
+  test("is paused, gone on with, and cancelled after a question; its end is told", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    await using opened = await openRun(server);
+    const { page } = opened;
+    const asked: string[] = [];
+    page.on("dialog", (dialog) => {
+      asked.push(dialog.message());
+      void (asked.length === 1 ? dialog.dismiss() : dialog.accept());
+    });
+
+    await page.getByRole("button", { name: "멈추기" }).click();
+    await page.locator(".run-head").getByText("멈춰 둠").waitFor();
+    await page.getByRole("button", { name: "이어서 하기" }).click();
+    await page.locator(".run-head").getByText("만드는 중").waitFor();
+    await page.getByRole("button", { name: "취소하기" }).click(); // asked, and not meant
+    expect(sent(server, /cancel$/)).toEqual([]);
+    await page.getByRole("button", { name: "취소하기" }).click();
+    await page.locator(".run-head").getByText("취소됨").waitFor();
+
+    expect(asked).toHaveLength(2);
+    expect(await page.getByRole("button", { name: "멈추기" }).count()).toBe(0);
+    await expectFits(opened);
+  });
+
+  test("that ended says what was kept, what is missing and why, and is merged into a branch; a retry lets it go on", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    const report = {
+      commit: "dd".padEnd(40, "0"),
+      branch: "dure/login-3",
+      kept: ["domain", "store"],
+      missing: [{ port: "limits", because: { code: "TRIES_EXHAUSTED", message: "3 of 3 tries did not pass.", hint: "Say what to do differently." } }],
+      conflicts: [{ path: "src/shared/index.ts", ports: ["domain", "store"], solvedBy: "orchestrator" }],
+      integration: { passed: false, exitCode: 1, output: "expected 200 to be 204", blamed: ["store"] },
+    };
+    server.plans.runs.push(aRun("run_middle", { status: "partial", phase: "over", finishedAt: Date.now(), report }, { domain: { status: "succeeded" }, store: { status: "succeeded" }, limits: { status: "failed", triesMade: 3, because: report.missing[0]!.because }, api: { status: "blocked" } }));
+    await using opened = await open(server, "/plans/runs/run_middle");
+    const { page } = opened;
+    const shown = page.getByRole("region", { name: "합친 결과" });
+    await shown.waitFor();
+    const words = await shown.innerText();
+    for (const part of ["통과하지 못했어요 (종료 코드 1)", "까닭으로 짚은 포트: 세션 저장소", "expected 200 to be 204", "들어간 포트 (2)", "세션 만료", "시도를 다 썼어요. 3 of 3 tries did not pass. Say what to do differently.", "src/shared/index.ts", "푼 쪽: 조율 담당"]) expect(words).toContain(part);
+
+    await page.getByRole("button", { name: "브랜치에 합치기" }).click();
+    await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("dirty");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "Commit or stash them." }).waitFor();
+    await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("release");
+    await page.keyboard.press("Enter");
+    await page.getByText("release: 합쳤어요 (ffffffffff)").waitFor();
+    expect(sent(server, /merge$/)).toEqual([{ into: "dirty" }, { into: "release" }]);
+    await expectWellMade(opened);
+
+    await shown.getByRole("link", { name: "시도 제한" }).click();
+    await page.getByRole("button", { name: "다시 시도…" }).click();
+    await page.keyboard.type("시계를 흉내 내 주세요");
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".run-head").getByText("만드는 중").waitFor();
+    expect(sent(server, /retry$/)).toEqual([{ hint: "시계를 흉내 내 주세요" }]);
+    await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1); // followed again
+    server.plans.changePort("run_middle", "limits", { status: "succeeded" }, { type: "port.success", data: {} });
+    await page.locator(".port-head").getByText("성공").waitFor();
+  });
+
+  test("without isolation says so on the run and on each of its ports", async () => {
+    await using server = await serve();
+    runInTheMiddle(server, "run_middle", { isolation: "audit" });
+    await using opened = await openRun(server);
+    const { page } = opened;
+    await page.getByText("막지 않고 감시만 하는 실행이에요").waitFor();
+
+    await box(page, "로그인 API").click();
+    await page.getByRole("heading", { level: 1, name: "로그인 API" }).waitFor();
+
+    expect(await page.getByText("막지 않고 감시만 하는 실행이에요").isVisible()).toBe(true);
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test("asks its questions where it is looked at, and they are answered there with words", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    await using opened = await openRun(server);
+    const { page } = opened;
+    server.plans.escalations.push(anEscalation("run_middle"), anEscalation("run_other"));
+    server.plans.tell("run_middle", { type: "escalation.new", data: { id: "esc_run_middle" } });
+    await page.getByText("사람을 기다리는 것 (1)").waitFor(); // it came by itself, and not that of another run
+
+    await page.getByRole("button", { name: "다시 시도 / Retry…" }).click();
+    await page.keyboard.type("시계를 흉내 내 주세요");
+    await page.keyboard.press("Control+Enter");
+
+    await expect.poll(() => page.locator(".run-escalations").count()).toBe(0);
+    expect(sent(server, /answer$/)).toEqual([{ value: "retry", note: "시계를 흉내 내 주세요" }]);
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test("of 250 ports is a list by level that can be searched", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    server.plans.runs.push(aRun("run_many", { ports: manyPorts(250) }));
+    await using opened = await open(server, "/plans/runs/run_many?view=graph");
+    const { page } = opened;
+    await page.getByText("포트가 250개라서 그림 대신 목록으로 보여요.").waitFor();
+    await page.getByRole("heading", { name: "10단계 0/25 끝남" }).waitFor();
+
+    expect(await page.locator(".port-row").count()).toBe(250);
+    expect(await page.locator(".react-flow").count()).toBe(0);
+    await page.getByRole("textbox", { name: "포트 찾기" }).fill("일하는");
+    await expect.poll(() => page.locator(".port-row").count()).toBe(3);
+    await expectFits(opened);
+  });
+
+  test("that is not there says so and leads back", async () => {
+    await using server = await serve();
+    await using opened = await open(server, "/plans/runs/run_gone");
+
+    await opened.page.getByText("이 실행은 없어졌거나 볼 수 없어요").waitFor();
+    await opened.page.getByRole("link", { name: "계획과 실행 목록으로" }).click();
+
+    await opened.page.getByRole("heading", { level: 1, name: "계획" }).waitFor();
+  });
+});
+
+describe("a port", () => {
+  test("shows every try with its failing tests, the words of the pair, its scope, context and changes", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    await using opened = await openRun(server, "/plans/runs/run_middle/ports/api");
+    const { page } = opened;
+    const failing = page.getByRole("list", { name: "실패한 시험" });
+    await failing.waitFor();
+    const said = await failing.innerText();
+    for (const part of ["login > locks after five failures", "test/api/login.test.ts:41", "바란 값", "429", "나온 값", "401", "실패 횟수를 답하기 전에"]) expect(said).toContain(part);
+    expect(await page.locator(".try h2").allTextContents()).toEqual(["2번째 시도", "1번째 시도"]);
+    await page.getByText("9개 중 7개 통과, 2개 실패").waitFor();
+    expect(await page.getByRole("region", { name: "지금 하는 일" }).innerText()).toMatch(/구현 담당 · 구현[\s\S]*마지막 소식 \d+ s 전[\s\S]*잠금 시각 비교를 고치는 중/);
+    await expectWellMade(opened);
+
+    await page.getByRole("tab", { name: "주고받은 말" }).click();
+    expect(await page.getByRole("list", { name: "주고받은 말" }).innerText()).toMatch(/시험 담당 → 구현 담당[\s\S]*물음[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/);
+    await page.getByRole("tab", { name: "범위" }).click();
+    const scope = await page.getByRole("tabpanel").innerText();
+    for (const part of ["src/domain/session.ts", "맡은 곳이 아님", "하기 전에 막음", "src/api/**", "test/api/**", "src/shared/clock.ts · 읽기 · 민준 허락", "npx vitest run test/api", "로그인 화면"]) expect(scope).toContain(part);
+    await page.getByRole("tab", { name: "맥락" }).click();
+    await page.getByText("44% 아낌").waitFor();
+    expect(await page.getByRole("tabpanel").innerText()).toMatch(/준 것 3,440 토큰, 모두 주면 6,100 토큰[\s\S]*계약 src\/ports\/sessions\.ts\s+640/);
+    await page.getByRole("tab", { name: "변경" }).click();
+    await page.getByText("바뀐 파일 2개").waitFor();
+    expect(await page.getByRole("group", { name: "src/api/index.ts의 변경" }).innerText()).toMatch(/−[\s\S]*const routes = \{\};[\s\S]*\+[\s\S]*import \{ login \}/);
+    expect(new URL(page.url()).search).toBe("?tab=diff");
+    await page.reload(); // the tab stands in the address
+    await page.getByText("바뀐 파일 2개").waitFor();
+    await expectWellMade(opened);
+  });
+
+  test("is given another try with a hint, and a worker is spoken to", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    await using opened = await openRun(server, "/plans/runs/run_middle/ports/limits");
+    const { page } = opened;
+    await page.getByText("시도를 다 썼어요.").first().waitFor();
+
+    await page.getByRole("button", { name: "다시 시도…" }).click();
+    await page.getByRole("textbox").last().fill("15분이 지난 뒤를 먼저 보세요");
+    await page.getByRole("button", { name: "이 힌트로 다시 시도" }).click();
+    await page.locator(".port-head").getByText("일하는 중").waitFor();
+    expect(sent(server, /ports\/limits\/retry$/)).toEqual([{ hint: "15분이 지난 뒤를 먼저 보세요" }]);
+    await page.getByRole("button", { name: "작업자에게 말하기…" }).click();
+    await page.getByRole("combobox", { name: "누구에게" }).selectOption("tester");
+    await page.getByRole("textbox", { name: "할 말" }).fill("느린 시험은 빼 주세요");
+    await page.getByRole("button", { name: "말하기", exact: true }).click();
+    await page.getByText("전했어요.").waitFor();
+    await page.getByRole("tab", { name: "주고받은 말" }).click();
+
+    await page.getByRole("list", { name: "주고받은 말" }).getByText("느린 시험은 빼 주세요").waitFor();
+    expect(sent(server, /say$/)).toEqual([{ to: "tester", text: "느린 시험은 빼 주세요" }]);
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test("says when its worker has said nothing for too long", async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    server.plans.details.set("run_middle/api", { steps: [aStep("api", { try: 2, status: "running", progress: 0.2, task: "멈춘 일", finishedAt: null, seenAt: Date.now() - 45_000 })] });
+    await using opened = await openRun(server);
+    const { page } = opened;
+
+    await box(page, "로그인 API").getByText(/4\d s째 소식 없음/).waitFor();
+    await box(page, "로그인 API").click();
+
+    await page.getByRole("status").filter({ hasText: "40 s째 소식이 없어요. 멈췄을 수 있어요." }).waitFor();
+    await expect.poll(() => page.locator(".port-now").getAttribute("data-stalled")).toBe("true");
+  });
+
+  test("is reached by keyboard alone, and left the same way", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    await using opened = await openRun(server);
+    const { page } = opened;
+
+    await page.getByRole("radio", { name: "그림" }).focus();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent)).toBe("세션 만료");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent)).toBe("로그인 API");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "로그인 API" }).waitFor();
+    await page.getByRole("tab", { name: "시도" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(() => new URL(page.url()).search).toBe("?tab=channel");
+    await page.getByRole("link", { name: "실행으로 돌아가기" }).focus();
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+    expect(opened.complaints).toEqual([]);
+  });
+
+  test("in English, dark, at 360 px: the run is a list, and everything fits", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    runInTheMiddle(server);
+    server.plans.escalations.push(anEscalation("run_middle", { title: "averylongword".repeat(20) }));
+    await using opened = await openRun(server, "/plans/runs/run_middle", { viewport: { width: 360, height: 740 }, locale: "en-US", colorScheme: "dark" });
+    const { page } = opened;
+    await page.locator(".port-row").first().waitFor();
+    await page.getByText("Waits for a person (1)").waitFor();
+    expect(await page.locator(".react-flow").count()).toBe(0);
+    await expectWellMade(opened);
+
+    await box(page, "로그인 API").click();
+    await page.getByText("7 of 9 passed, 2 failed").waitFor();
+    await expectWellMade(opened);
+    for (const name of ["Messages", "Scope", "Context", "Changes"]) {
+      await page.getByRole("tab", { name }).click();
+      await page.locator(".port-part").waitFor();
+      await expectFits(opened);
+    }
+    await page.getByRole("link", { name: "Back to the run" }).click();
+    await page.locator(".port-row").first().waitFor();
+    await page.goto(`${server.url}/plans`);
+    await page.locator(".run-row").first().waitFor();
+    await expectFits(opened);
+  });
+});
