@@ -47,7 +47,7 @@ function Shown({ view, name, only, isStale }: { view: PlanView; name: string; on
     [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
     [words.ports, text.plans.ports(view.ports.length)],
     [words.maxParallel, words.maxParallelOf(view.maxParallel)],
-    [words.isolation, view.isolationWanted === "audit" ? text.plans.run.isolations["audit"] : view.isolationWanted],
+    [words.isolation, text.plans.run.isolations[view.isolationWanted]],
     [words.integration, view.integration === undefined ? words.none : <code key="integration">{view.integration}</code>],
   ];
   return (

@@ -18,7 +18,7 @@ const NODE_TYPES = { port: PortBox };
 const SMALLEST = 0.2;
 const LARGEST = 1.5;
 /** A graph that is larger than its room begins at a size at which it can be read. */
-const READABLE = 0.55;
+const READABLE = 0.7;
 const FIT = { padding: 0.06, minZoom: READABLE, maxZoom: 1 } as const;
 
 /** Ports from left to right, from what is needed to what needs it. Each is a link; the keyboard goes through them in the order of the plan. */

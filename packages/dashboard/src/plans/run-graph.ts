@@ -4,7 +4,7 @@ import type { PortDefinition } from "dure/client";
 /** A graph of more ports is shown as a list. Source: our choice; more boxes cannot be read at once. */
 export const GRAPH_MOST = 200;
 /** Size of a port's box, pixels; the style sheet gives it the same. */
-export const BOX = { width: 232, height: 104 } as const;
+export const BOX = { width: 260, height: 104 } as const;
 
 type Needing = Pick<PortDefinition, "id" | "dependsOn">;
 

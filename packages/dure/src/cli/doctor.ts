@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { statfs } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import type { AnyService, LeafService } from "../engine/combine.ts";
@@ -13,6 +14,7 @@ import { modelName, type Llm } from "../models/card.ts";
 import type { LlmRef } from "../models/model.ts";
 import { DEFAULT_PRICES, priceOf } from "../models/prices.ts";
 import { silentLogger } from "../kernel/logger.ts";
+import { openSandbox, type IsolationKind } from "../plans/sandbox/sandbox.ts";
 import { loadTeam, type LoadedTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
 import { modelOf, originText, pricesOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
@@ -53,6 +55,7 @@ export async function doctor(options: { folder: string; environment: Environment
   }
   for (const check of await checkDatabase(options.folder, options.environment, team)) show(check);
   show(await checkGit());
+  show(await checkIsolation());
   show(await checkDisk(options.folder, options.environment));
 
   const limits = team ? resolveLimits(team, options.environment) : [];
@@ -182,12 +185,27 @@ async function checkDatabase(folder: string, environment: Environment, team: Loa
   }
 }
 
+/** Which kind of isolation workers of plans would get here. */
+async function checkIsolation(): Promise<Check> {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-doctor-"));
+  try {
+    const { kind } = await openSandbox({ wanted: "enforced", prefer: "namespaces", folder, home: homedir(), clock: systemClock });
+    return { name: "isolation", status: "ok", detail: `workers of plans run in ${ISOLATION[kind]}` };
+  } catch (error) {
+    return { name: "isolation", status: "warn", detail: messageOf(error), hint: error instanceof DureError && error.hint !== undefined ? error.hint : "Only plans need it." };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const ISOLATION = { bubblewrap: "bubblewrap", namespaces: "namespaces of their own", "other-user": "the name of another user, on a copy", audit: "audit, without protection" } as const satisfies Record<IsolationKind, string>;
+
 async function checkGit(): Promise<Check> {
   try {
     const { stdout } = await promisify(execFile)("git", ["--version"]);
     return { name: "git", status: "ok", detail: stdout.trim() };
   } catch {
-    return { name: "git", status: "warn", detail: "not found", hint: "Conversations do without; plans will need it." };
+    return { name: "git", status: "warn", detail: "not found", hint: "Only plans need it." };
   }
 }
 

@@ -4,6 +4,7 @@ import type { EventLog } from "../durable/event-log.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { Plans } from "../plans/run/plans.ts";
 
 interface Totals {
   readonly turns_done: string;
@@ -15,8 +16,8 @@ interface Totals {
 }
 
 /** Prometheus text: this process, and what the database holds of turns and model calls. */
-export function teamMetrics(parts: { database: Database; engine: Engine; events: EventLog; lease: ProcessLease; jobs: Jobs | undefined }): () => Promise<string> {
-  const { database, engine, events, lease, jobs } = parts;
+export function teamMetrics(parts: { database: Database; engine: Engine; events: EventLog; lease: ProcessLease; jobs: Jobs | undefined; plans: Plans }): () => Promise<string> {
+  const { database, engine, events, lease, jobs, plans } = parts;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
@@ -24,6 +25,7 @@ export function teamMetrics(parts: { database: Database; engine: Engine; events:
     running: gauge("dure_turns_running_here", "Turns that run in this process."),
     statements: gauge("dure_database_statements_total", "Statements that this process has sent."),
     held: gauge("dure_process_lease_held", "1 while this process may work."),
+    leading: gauge("dure_plan_runs_led_here", "Runs of plans that this process leads."),
     lag: gauge("dure_events_lag_milliseconds", "Age of the oldest event that readers may not see yet."),
   };
   const all = {
@@ -41,6 +43,7 @@ export function teamMetrics(parts: { database: Database; engine: Engine; events:
   return async () => {
     here.running.set(engine.running);
     here.statements.set(database.statements);
+    here.leading.set(plans.leading);
     here.held.set(lease.state === "held" ? 1 : 0);
     try {
       here.lag.set(await events.lag());

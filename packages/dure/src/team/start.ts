@@ -208,7 +208,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
       return { ready: isReachable && isHeld, checks: { database: { ok: isReachable }, lease: { ok: isHeld, detail: lease.state } } };
     },
     reload: () => reloader.reload(),
-    metrics: teamMetrics({ database, engine, events, lease, jobs }),
+    metrics: teamMetrics({ database, engine, events, lease, jobs, plans }),
     auth: tokenStoreOf(environment, database, clock, settings),
     devMode: settings.devMode,
     dashboardFolder: dashboardFolder(),

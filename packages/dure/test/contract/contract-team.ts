@@ -32,6 +32,8 @@ export interface ContractTeam extends AsyncDisposable {
   readonly guest: string;
   /** Resolves when an answer that hangs was asked for. */
   readonly hanging: Promise<void>;
+  /** Folder of the repository that plans work on. */
+  readonly repository: string;
   /** A token under which tools may report to the running step of a run. */
   hookTokenOf(run: string): Promise<string>;
   /** Drains the server: every stream ends. */
@@ -120,7 +122,7 @@ export async function startContractTeam(): Promise<ContractTeam> {
     return token;
   };
   const kept = stack.move();
-  return { url: team.url, admin, guest, hanging: hanging.promise, hookTokenOf, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { url: team.url, admin, guest, hanging: hanging.promise, repository: repository.folder, hookTokenOf, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 function hang(reached: () => void, signal: AbortSignal): Promise<OfflineAnswer> {

@@ -176,7 +176,7 @@ describe("good calls", () => {
     await expectGood("GET /v1/plans", 200);
     await expectGood("GET /v1/plans/greet", 200);
     await expectGood("POST /v1/plans/check", 200, { body: { file: "new.yaml", text: "plan: new\n" } });
-    await expectGood("POST /v1/plans/draft", 200, { body: { goal: "세션은 30분 뒤에 끝난다" } });
+    await expectGood("POST /v1/plans/draft", 200, { body: { goal: "세션은 30분 뒤에 끝난다", repository: team.repository } });
     await expectGood("POST /v1/runs", 200, { body: { plan: "greet", dry_run: true } });
     const started = await expectGood("POST /v1/runs", 202, { body: { plan: "greet" }, headers: { "idempotency-key": "greet" } });
     await expectRefused("POST /v1/runs", 422, { body: { plan: "steer" }, headers: { "idempotency-key": "greet" } });
