@@ -2,7 +2,7 @@ import { ESCALATION_TYPES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { TEXTS } from "../src/text.ts";
-import { launchBrowser, openPage, siteInPackage, violations, type OpenedPage } from "./browser.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
 import { startEscalationsTeam, TEST_FAILURE, type EscalationsTeam } from "./escalations/team.ts";
 
 /** The inbox as people see and use it: the real server, a real PostgreSQL, a real browser. */
@@ -17,7 +17,7 @@ beforeAll(async () => {
   [browser, server] = await Promise.all([launchBrowser(), starting]);
   world.use(server);
   world.defer(() => browser.close());
-}, 180_000);
+}, SLOW_HOOK_MS);
 
 afterAll(() => world.disposeAsync());
 

@@ -1,22 +1,19 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { buildSite, launchBrowser, openPage, violations, type OpenedPage } from "./browser.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
 
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildSite>>;
+let site: string;
 
 beforeAll(async () => {
-  [browser, built] = await Promise.all([launchBrowser(), buildSite()]);
-}, 120_000);
+  [browser, site] = await Promise.all([launchBrowser(), siteInPackage()]);
+}, SLOW_HOOK_MS);
 
-afterAll(async () => {
-  await browser?.close();
-  await built?.remove();
-});
+afterAll(() => browser?.close());
 
 function serve(): Promise<DoubleServer> {
-  return new DoubleServer({ site: built.site }).start();
+  return new DoubleServer({ site }).start();
 }
 
 async function openEvents(server: DoubleServer, options = {}): Promise<OpenedPage> {

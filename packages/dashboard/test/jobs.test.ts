@@ -2,7 +2,7 @@ import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TEXTS } from "../src/text.ts";
-import { launchBrowser, openPage, siteInPackage, violations, type OpenedPage } from "./browser.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
 import { startJobsTeam, type JobsTeam } from "./jobs/team.ts";
 
 /** Jobs as people see and steer them: the real server, a real PostgreSQL, a real browser; only the models are functions. */
@@ -18,7 +18,7 @@ beforeAll(async () => {
   dure = new DureClient({ baseUrl: server.url });
   world.use(server);
   world.defer(() => browser.close());
-}, 180_000);
+}, SLOW_HOOK_MS);
 
 afterAll(() => world.disposeAsync());
 

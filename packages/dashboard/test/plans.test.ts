@@ -5,26 +5,23 @@ import { filesOf } from "../src/plans/patch.ts";
 import { roundsOf } from "../src/plans/rounds.ts";
 import { criticalPathOf, layoutRun, levelsOf } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, type Signs } from "../src/plans/signs.ts";
-import { buildSite, launchBrowser, openPage, violations, type OpenedPage } from "./browser.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
 import { anEscalation, apiDetail, aPort, aRun, aStep, DIFF, FILES, manyPorts, runInTheMiddle, VIEW } from "./plans/runs.ts";
 
 /** Plans as people see and steer them, over the scripted double. */
 
 let browser: Browser;
-let built: Awaited<ReturnType<typeof buildSite>>;
+let site: string;
 
 beforeAll(async () => {
-  [browser, built] = await Promise.all([launchBrowser(), buildSite()]);
-}, 180_000);
+  [browser, site] = await Promise.all([launchBrowser(), siteInPackage()]);
+}, SLOW_HOOK_MS);
 
-afterAll(async () => {
-  await browser?.close();
-  await built?.remove();
-});
+afterAll(() => browser?.close());
 
 function serve(): Promise<DoubleServer> {
-  return new DoubleServer({ site: built.site }).start();
+  return new DoubleServer({ site }).start();
 }
 
 async function open(server: DoubleServer, path: string, options: Parameters<typeof openPage>[2] = {}): Promise<OpenedPage> {

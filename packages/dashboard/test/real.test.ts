@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBank, type Bank } from "../../../examples/transfer/bank/bank.ts";
 import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
-import { launchBrowser, openPage, siteInPackage, violations, type OpenedPage } from "./browser.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
 import { ServerProcess } from "./real/server-process.ts";
 import { SLOW_SENTENCES } from "./real/team/desk.ts";
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   [browser, server] = await Promise.all([launchBrowser(), starting]);
   world.use(server);
   world.defer(() => browser.close());
-}, 180_000);
+}, SLOW_HOOK_MS);
 
 afterAll(() => world.disposeAsync());
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, siteInPackage, violations, type OpenedPage } from "./browser.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
 import { startRoomsTeam, type RoomsTeam } from "./rooms/team.ts";
 
 /** Rooms as people use them: the real server, a real PostgreSQL, real browsers; only the models are functions. */
@@ -14,7 +14,7 @@ beforeAll(async () => {
   [browser, server] = await Promise.all([launchBrowser(), starting]);
   world.use(server);
   world.defer(() => browser.close());
-}, 180_000);
+}, SLOW_HOOK_MS);
 
 afterAll(() => world.disposeAsync());
 

@@ -74,7 +74,7 @@ function OnePort({ run, port, sign }: { run: RunDetail; port: PortDetail; sign: 
       {port.status === "running" && <Now port={port} sign={newest} />}
       <PortFacts port={port} sign={newest} />
       <PortActions run={run} port={port} />
-      <RunEscalations run={run.id} port={port.id} />
+      <RunEscalations run={run} port={port.id} />
       <Tabs value={tab} onChange={(next) => set({ tab: next ?? "tries" })} keepMounted={false} className="port-tabs">
         <Tabs.List>
           {PORT_TABS.map((one) => (

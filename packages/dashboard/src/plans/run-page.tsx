@@ -76,9 +76,11 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
       <div className="run-parts">
         <div className="run-main" role="region" aria-label={run.plan} tabIndex={0}>
           <RunHead run={run} isHeading={port === undefined} />
-          <RunEscalations run={run.id} />
           {run.report !== null && <MergeReport run={run} report={run.report} />}
-          <RunPorts run={run} signs={signs} picked={port} />
+          <div className="run-work">
+            <RunEscalations run={run} />
+            <RunPorts run={run} signs={signs} picked={port} />
+          </div>
           {run.orchestrator.length > 0 && <Orchestration steps={run.orchestrator} />}
         </div>
         {port !== undefined && (

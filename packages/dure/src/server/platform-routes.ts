@@ -164,15 +164,17 @@ function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent
   return SCOPES_OF_ROLE[event.role].some((scope) => hasScope(principal, scope));
 }
 
-/** A tenant sees the events of its own sessions and jobs. Throws `SESSION_UNKNOWN` or `JOB_UNKNOWN` for another's, `EVENTS_NEED_SESSION` without one. */
-async function assertOwn({ conversations, jobs }: ServerParts, principal: Principal, filter: EventFilter): Promise<void> {
+/** A tenant sees the events of its own sessions, jobs and runs. Throws `SESSION_UNKNOWN`, `JOB_UNKNOWN` or `RUN_UNKNOWN` for another's, `EVENTS_NEED_SESSION` without one. */
+async function assertOwn({ conversations, jobs, plans }: ServerParts, principal: Principal, filter: EventFilter): Promise<void> {
   if (principal.caller.tenant === "" || hasScope(principal, "admin")) return;
   const isJob = filter.job !== undefined && jobs !== undefined;
-  if (filter.session === undefined && !isJob) {
-    throw new DureError("EVENTS_NEED_SESSION", "A tenant's token reads the events of one session or one job.", { class: "forbidden", hint: "Add ?session=<session_id> or ?job=<job_id>." });
+  const isRun = filter.run !== undefined && plans !== undefined;
+  if (filter.session === undefined && !isJob && !isRun) {
+    throw new DureError("EVENTS_NEED_SESSION", "A tenant's token reads the events of one session, one job or one run.", { class: "forbidden", hint: "Add ?session=<session_id>, ?job=<job_id> or ?run=<run_id>." });
   }
   if (filter.session !== undefined) await conversations.session(filter.session, { caller: principal.caller });
-  if (isJob) await jobs.get(filter.job!, { tenant: principal.caller.tenant });
+  if (isJob) await jobs.get(filter.job, { tenant: principal.caller.tenant });
+  if (isRun) await plans.runs.get(filter.run, { tenant: principal.caller.tenant });
 }
 
 /** Who asks on a public route, if they can say so; a bad token is nobody here. */

@@ -183,6 +183,9 @@ test("another tenant's run is unknown, who may look may not run, and nobody runs
   const runs = [() => client(looker).plans.start({ plan: "shop" }), () => client(looker).plans.dryRun({ plan: "shop" }), () => client(looker).plans.cancel(id), () => client(looker).plans.retry(id, "bad"), () => client(looker).plans.merge(id), () => client(looker).plans.draft({ goal: "x" }), () => client(jobs).plans.list(), () => client(jobs).plans.run(id)];
   for (const call of runs) await expect(call()).rejects.toMatchObject({ code: "SCOPE_MISSING" });
   await expect(new DureClient({ baseUrl: guarded.url }).plans.start({ plan: "shop" })).rejects.toMatchObject({ code: "TOKEN_NEEDED" });
+  expect((await client(looker).events({ run: id }, { last: 100 }).next()).value).toMatchObject({ run: id, type: "session.start" });
+  await expect(client(other).events({ run: id }, { last: 100 }).next()).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
+  await expect(client(looker).events({}, { last: 100 }).next()).rejects.toMatchObject({ code: "EVENTS_NEED_SESSION" });
   expect((await client(both).plans.cancel(id)).carriedOut).toBe(true);
   await expect(dure.plans.draft({ goal: "anything" })).rejects.toMatchObject({ code: "MODEL_MISSING" });
 });

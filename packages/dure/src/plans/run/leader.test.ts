@@ -140,6 +140,23 @@ test("a run of another machine is left alone", async () => {
   expect(await statuses(second, id)).toBe("a waiting");
 });
 
+test("a run whose machine is gone waits for it, somebody is told, and it goes on when the machine is back", async () => {
+  const never = (_run: unknown, _port: unknown, { signal }: { signal: AbortSignal }): Promise<PortOutcome> => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  const first = await open({ build: never, host: "host-1", plans: { hostGoneMs: 1_000 } });
+  const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  await expect.poll(() => statuses(first, id)).toBe("a running");
+  await first.plans.stop();
+  await using elsewhere = await startTestRuns({ url: first.url, host: "host-2", build: async () => done, plans: { hostGoneMs: 1_000 } });
+
+  await expect.poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 }).toBe("waiting_host");
+  const { items } = await elsewhere.inbox.list({ tenant: "", run: id });
+  await using back = await startTestRuns({ url: first.url, host: "host-1", build: async () => done, plans: { hostGoneMs: 1_000 } });
+  const run = await ended(back, id);
+
+  expect(items).toMatchObject([{ type: "blocked", severity: "critical", title: expect.stringContaining("machine") }]);
+  expect(run.status).toBe("success");
+});
+
 test("the same key gives the same run, and is refused for another one", async () => {
   const runs = await open({ build: async () => done });
   const request = { plan: planOf({ a: "" }), repository: "/r", by: "me", key: "once" };

@@ -342,7 +342,7 @@ export class RunLeader {
     await records.write(this.#lease, async (tx) => {
       await records.endStep(tx, step.id, { output: feedback });
       await records.changePorts(tx, this.#run.id, [{ position: port.position, status: "failed", because }]);
-      await inbox.raise(tx, [escalationFor("build-failed", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, title: `${this.#run.plan.name} › ${id}: ${because.message}`.slice(0, 300) })]);
+      await inbox.raise(tx, [escalationFor(because.code === "CONFLICT" ? "same-file" : "build-failed", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, title: `${this.#run.plan.name} › ${id}: ${because.message}`.slice(0, 300) })]);
       await emit(tx, [this.#event("port.failed", { port: id, because: because.message, code: because.code })]);
     });
     inbox.announce();
@@ -359,7 +359,7 @@ export class RunLeader {
   }
 
   async #end(change: RunChange, events: readonly NewPlatformEvent[] = [], asked: readonly NewEscalation[] = []): Promise<void> {
-    await this.#write([], change, [...events, this.#event("run.end", { outcome: change.status, ...(change.because && { because: change.because.message }), kept: change.report?.kept.length ?? 0, missing: change.report?.missing.length ?? 0, branch: change.report?.branch ?? null })], asked);
+    await this.#write([], change, [...events, this.#event("run.end", { outcome: change.status, ...(change.because && { because: change.because.message }), kept: change.report?.kept.length ?? 0, missing: change.report?.missing.length ?? 0, branch: change.report?.branch ?? null }), this.#event("session.end", { outcome: change.status })], asked);
     this.#parts.logger.info({ run: this.#run.id, outcome: change.status }, `run ${this.#run.id} of ${this.#run.plan.name} ended: ${change.status}`);
   }
 

@@ -52,6 +52,8 @@ export interface PlansOptions {
   readonly work: (parts: { records: RunRecords; lease: import("../../durable/leases.ts").Lease; run: PlanRun }) => RunWork;
   /** Runs that one process leads at once. Default 20. Source: our choice. */
   readonly running?: number;
+  /** A machine without a living process for longer than this is gone, in milliseconds. Default 60 s. Source: our choice; a restart takes seconds. */
+  readonly hostGoneMs?: number;
 }
 
 export interface StartRun {
@@ -92,7 +94,6 @@ export type RunFrame =
 
 /** How often a process looks for runs that want a leader, in milliseconds. Source: docs/spec/plans §3: another process takes over within 10 s. */
 const LOOK_EVERY_MS = 1_000;
-/** A machine without a living process for longer than this is gone, in milliseconds. Source: our choice; a restart takes seconds. */
 const HOST_GONE_MS = 60_000;
 const HOST_SEEN_EVERY_MS = 5_000;
 const RUNNING_MOST = 20;
@@ -139,6 +140,10 @@ export class Plans {
       await this.records.order(tx, run, order, escalation.resolvedBy ?? "operator");
       return () => this.#options.notifications.publish(RUNS_TOPIC);
     });
+  }
+
+  get #hostGoneMs(): number {
+    return this.#options.hostGoneMs ?? HOST_GONE_MS;
   }
 
   /** The machine whose runs are led here. */
@@ -354,7 +359,7 @@ export class Plans {
       while (this.#lookAgain && !this.#signal.aborted) {
         this.#lookAgain = false;
         await lease.whenHeld({ signal: this.#signal });
-        if (clock.monotonic() - this.#seenAt >= HOST_SEEN_EVERY_MS) {
+        if (clock.monotonic() - this.#seenAt >= Math.min(HOST_SEEN_EVERY_MS, this.#hostGoneMs / 4)) {
           await this.records.hostSeen(host);
           this.#seenAt = clock.monotonic();
           await this.#tellOrphans();
@@ -430,7 +435,7 @@ export class Plans {
   /** Runs whose machine is gone wait for it, and somebody is told. */
   async #tellOrphans(): Promise<void> {
     const { database, inbox, events } = this.#options;
-    const orphans = await this.records.orphaned(HOST_GONE_MS);
+    const orphans = await this.records.orphaned(this.#hostGoneMs);
     if (orphans.length === 0) return;
     await database.transaction(async (tx) => {
       await inbox.raise(

@@ -231,7 +231,9 @@ export async function removeTree(port: string, commit: string, parts: FilesParts
   const folder = join(run.folder, "ports", port);
   if (!(await stat(folder).catch(() => undefined))) return "removed";
   const tree = await PortTree.open({ folder, port, store });
-  await tree.release({ run: run.id, ...parts.lease });
+  const ours = { run: run.id, ...parts.lease };
+  await tree.lease(ours); // a leader that died may still stand in it
+  await tree.release(ours);
   try {
     await tree.remove({ repository, commit, keptBy: [...(await repository.refsOf(run.id, { signal })).keys()].map((name) => `refs/dure/${run.id}/${name}`), signal });
     return "removed";
