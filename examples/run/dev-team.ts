@@ -36,7 +36,7 @@ try {
     const { type, data } = news.event;
     if (type === "port.start") most = Math.max(most, ++now);
     if (type === "port.success" || type === "port.failed") now--;
-    const line = story(type, data as Record<string, unknown>);
+    const line = story(type, data);
     if (line !== undefined) console.log(line);
   }
 
@@ -65,21 +65,25 @@ console.log(failed === 0 ? "\ndev-team: everything is as it should be" : `\ndev-
 process.exitCode = failed === 0 ? 0 : 1;
 
 function story(type: string, data: Readonly<Record<string, unknown>>): string | undefined {
-  const port = String(data["port"] ?? "").padEnd(9);
+  const port = textOf(data["port"]).padEnd(9);
   switch (type) {
     case "port.start":
       return `${port} begins`;
     case "worker.feedback":
-      return `${port} try ${String(data["try"])}: ${data["success"] === true ? `${String(data["passed"])} tests pass` : `${String(data["failed"])} of ${String(data["total"])} tests fail`}`;
+      return `${port} try ${textOf(data["try"])}: ${data["success"] === true ? `${textOf(data["passed"])} tests pass` : `${textOf(data["failed"])} of ${textOf(data["total"])} tests fail`}`;
     case "port.success":
       return `${port} ✓`;
     case "port.failed":
-      return `${port} ✗ ${String(data["because"])}`;
+      return `${port} ✗ ${textOf(data["because"])}`;
     case "merge.done":
-      return `merged on ${String(data["branch"])}`;
+      return `merged on ${textOf(data["branch"])}`;
     default:
       return undefined;
   }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
 /** `dure start`, as a person starts it. */

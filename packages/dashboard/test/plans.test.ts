@@ -162,6 +162,7 @@ describe("the list", () => {
     await opened.page.getByRole("button", { name: "이대로 시작하기" }).click();
 
     await opened.page.getByRole("alert").filter({ hasText: "git was not found. Install git." }).waitFor();
+    expect(new URL(opened.page.url()).pathname).toBe("/plans/start/login");
   });
 
   test("runs come and move by themselves, are filtered and searched, and keep their place", { timeout: 60_000 }, async () => {
@@ -229,6 +230,7 @@ describe("a run", () => {
     server.plans.changePort("run_middle", "web", { status: "running", triesMade: 1 }, { type: "port.start", data: { attempt: 1 } });
     await box(page, "로그인 화면").getByText("일하는 중").waitFor();
     await expect.poll(() => page.locator(".run-banner").count()).toBe(0);
+    expect(await page.locator(".react-flow__edge").count()).toBe(6);
     await expectFits(opened);
   });
 
@@ -351,6 +353,7 @@ describe("a run", () => {
     await opened.page.getByRole("link", { name: "계획과 실행 목록으로" }).click();
 
     await opened.page.getByRole("heading", { level: 1, name: "계획" }).waitFor();
+    expect(opened.complaints).toEqual([]);
   });
 });
 

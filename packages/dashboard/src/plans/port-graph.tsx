@@ -4,11 +4,11 @@ import { Link } from "@tanstack/react-router";
 import { Handle, MarkerType, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, useStore, type Edge, type Node, type NodeProps } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import type { RunDetail, PlanPort } from "dure/client";
-import { useEffect, useMemo, type FocusEvent, type ReactNode } from "react";
+import { useEffect, useState, type FocusEvent, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { keepLooks } from "./run-filters.ts";
 import { BOX, layoutRun, type RunGraph } from "./run-graph.ts";
-import { Critical, PortState } from "./run-ports.tsx";
+import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
 
@@ -33,7 +33,7 @@ export function PortGraph(props: { run: RunDetail; signs: Signs; picked: string 
 function Drawing({ run, signs, picked }: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
   const text = useText();
   // Who needs whom stays as it was when the run began; so the places stay, too.
-  const graph = useMemo(() => layoutRun(run.ports), [run.id]);
+  const [graph] = useState(() => layoutRun(run.ports));
   useInSight(graph, picked);
   const nodes = nodesOf(run, graph, signs, picked);
   const edges = edgesOf(run, graph);

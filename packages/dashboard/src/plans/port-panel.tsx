@@ -14,7 +14,7 @@ import { PortActions } from "./port-actions.tsx";
 import { keepLooks, PORT_TABS, useRunLooks, type PortTab } from "./run-filters.ts";
 import { RunEscalations } from "./run-escalations.tsx";
 import { ScopeView } from "./scope-view.tsx";
-import { roundSpan, signOf, stalledFor, tryOf, type Sign } from "./signs.ts";
+import { roundSpan, signOf, stalledFor, tryOf, younger, type Sign } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
 import { Tries } from "./tries.tsx";
 import { useNow, usePort } from "./use-plans.ts";
@@ -51,15 +51,8 @@ function OnePort({ run, port, sign }: { run: RunDetail; port: PortDetail; sign: 
   const text = useText();
   const words = text.plans.port;
   const { looks, set } = useRunLooks();
-  const newest = newestOf(sign, signOf(port.steps));
+  const newest = younger(sign, signOf(port.steps));
   const tab = looks.tab ?? "tries";
-  const parts: Readonly<Record<PortTab, () => ReactNode>> = {
-    tries: () => <Tries port={port} />,
-    channel: () => <PairChannel port={port} />,
-    scope: () => <ScopeView run={run} port={port} />,
-    context: () => <ManifestView run={run.id} port={port} />,
-    diff: () => <DiffView run={run.id} port={port.id} />,
-  };
   return (
     <div className="port-panel">
       <PanelHead run={run.id} title={port.title}>
@@ -83,10 +76,27 @@ function OnePort({ run, port, sign }: { run: RunDetail; port: PortDetail; sign: 
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        <Tabs.Panel value={tab}>{parts[tab]()}</Tabs.Panel>
+        <Tabs.Panel value={tab}>
+          <Part tab={tab} run={run} port={port} />
+        </Tabs.Panel>
       </Tabs>
     </div>
   );
+}
+
+function Part({ tab, run, port }: { tab: PortTab; run: RunDetail; port: PortDetail }): ReactNode {
+  switch (tab) {
+    case "tries":
+      return <Tries port={port} />;
+    case "channel":
+      return <PairChannel port={port} />;
+    case "scope":
+      return <ScopeView run={run} port={port} />;
+    case "context":
+      return <ManifestView run={run.id} port={port} />;
+    case "diff":
+      return <DiffView run={run.id} port={port.id} />;
+  }
 }
 
 /** What a worker does now, how far it is, and when it last said so. */
@@ -138,10 +148,4 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
       ))}
     </dl>
   );
-}
-
-/** Events come sooner, the port's own steps hold more; the younger one counts. */
-function newestOf(told: Sign | undefined, read: Sign | undefined): Sign | undefined {
-  if (told === undefined || read === undefined) return told ?? read;
-  return told.at >= read.at ? told : read;
 }

@@ -1,16 +1,16 @@
 import { Loader, SegmentedControl, TextInput } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { IconAlertTriangle, IconFlag3, IconSearch } from "@tabler/icons-react";
+import { IconSearch } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { RunDetail, PlanPort } from "dure/client";
-import { lazy, Suspense, useId, useMemo, useState, type ReactNode } from "react";
+import { lazy, Suspense, useId, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { keepLooks, useRunLooks } from "./run-filters.ts";
 import { criticalPathOf, GRAPH_MOST, levelsOf } from "./run-graph.ts";
-import { roundSpan, shareOf, stalledFor, tryOf, type Sign, type Signs } from "./signs.ts";
-import { Bar, PortMark, toneOf } from "./status-mark.tsx";
-import { useNow } from "./use-plans.ts";
+import { Critical, PortState } from "./port-state.tsx";
+import type { Sign, Signs } from "./signs.ts";
+import { PortMark, toneOf } from "./status-mark.tsx";
 
 const PortGraph = lazy(() => import("./port-graph.tsx").then((module) => ({ default: module.PortGraph })));
 
@@ -33,7 +33,7 @@ export function RunPorts({ run, signs, picked }: { run: RunDetail; signs: Signs;
             size="xs"
             aria-label={words.views.label}
             value={view}
-            onChange={(next) => set({ view: next as "graph" | "list" })}
+            onChange={(next) => set({ view: next })}
             data={[
               { value: "graph", label: words.views.graph },
               { value: "list", label: words.views.list },
@@ -60,7 +60,7 @@ function PortList({ run, signs, picked }: { run: RunDetail; signs: Signs; picked
   const words = text.plans.run;
   const [search, setSearch] = useState("");
   // Who needs whom stays as it was when the run began.
-  const { levels, critical } = useMemo(() => ({ levels: levelsOf(run.ports), critical: new Set(criticalPathOf(run.ports)) }), [run.id]);
+  const [{ levels, critical }] = useState(() => ({ levels: levelsOf(run.ports), critical: new Set(criticalPathOf(run.ports)) }));
   const byId = new Map(run.ports.map((port) => [port.id, port]));
   const wanted = lettersOf(search.trim());
   const fits = (id: string): boolean => wanted === "" || lettersOf(`${wordsOf(byId.get(id)!)} ${text.plans.portStatuses[byId.get(id)!.status]}`).includes(wanted);
@@ -107,44 +107,6 @@ function PortRow({ run, port, sign, isPicked, isCritical, needs }: { run: string
       {needs.length > 0 && <span className="soft port-row-needs">{words.needs(needs.join(", "))}</span>}
       {port.because !== null && <span className="port-row-because">{port.because.message}</span>}
     </Link>
-  );
-}
-
-/** The longest way runs through this port: said, not only coloured. */
-export function Critical(): ReactNode {
-  return (
-    <span className="port-critical">
-      <IconFlag3 size={13} aria-hidden />
-      {useText().plans.run.critical}
-    </span>
-  );
-}
-
-/** Which try, how far, how many tokens; and when a worker says nothing any more. */
-export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefined }): ReactNode {
-  const text = useText();
-  const words = text.plans.run;
-  const isRunning = port.status === "running";
-  const now = useNow(isRunning);
-  const silent = stalledFor(port, sign, now);
-  const tokens = port.tokensIn + port.tokensOut + (isRunning ? (sign?.tokens ?? 0) : 0);
-  const share = shareOf(port, sign);
-  const { number, most } = tryOf(port, sign);
-  return (
-    <span className="port-state">
-      <Bar share={share} label={`${port.title}: ${text.plans.progress}`} tone={toneOf(port.status)} />
-      <span className="port-state-facts">
-        <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
-        {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}
-        {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
-        {silent !== undefined && (
-          <span className="port-silent">
-            <IconAlertTriangle size={13} aria-hidden />
-            {words.stalled(roundSpan(silent))}
-          </span>
-        )}
-      </span>
-    </span>
   );
 }
 

@@ -60,6 +60,12 @@ export function signOf(steps: readonly PlanStep[]): Sign | undefined {
   return { try: Math.max(1, newest.try), kind: newest.kind, member: isRunning ? newest.member : null, progress: newest.progress, task: newest.task, tokens: newest.tokensIn + newest.tokensOut, at: newest.seenAt };
 }
 
+/** Events come sooner, the port's own steps hold more; the younger one counts. Pure. */
+export function younger(told: Sign | undefined, read: Sign | undefined): Sign | undefined {
+  if (told === undefined || read === undefined) return told ?? read;
+  return told.at >= read.at ? told : read;
+}
+
 /** How long a worker has said nothing, when that is too long. Pure. */
 export function stalledFor(port: Pick<PlanPort, "status">, sign: Pick<Sign, "member" | "at"> | undefined, now: number): number | undefined {
   if (port.status !== "running" || sign === undefined || sign.member === null) return undefined;

@@ -2,7 +2,7 @@ import { keepPreviousData, useInfiniteQuery, useQueries, useQuery, useQueryClien
 import { isRunOver, systemClock, type DureClient, type ListedRun, type PlatformEvent, type RunDetail, type PlanRunStatus } from "dure/client";
 import { useEffect, useState } from "react";
 import { useParts } from "../app-parts.tsx";
-import { signOf, signsAfter, type Signs } from "./signs.ts";
+import { signOf, signsAfter, younger, type Sign, type Signs } from "./signs.ts";
 
 export const PLAN_KEYS = {
   files: ["plans", "files"],
@@ -144,21 +144,17 @@ function gathered(look: () => void, signal: AbortSignal): () => void {
   };
 }
 
-/** Signs of workers: those of events, and for ports that were at work before the first event, those of their steps. */
+/** Signs of workers: those of events, and for ports that were at work before the first event, those of their steps; the younger one counts. */
 export function useSigns(run: RunDetail): Signs {
   const { client } = useParts();
-  const told = useQuery<Signs>({ queryKey: PLAN_KEYS.signs(run.id), queryFn: () => ({}), staleTime: Infinity, gcTime: 60_000 });
+  const told = useQuery<Signs>({ queryKey: PLAN_KEYS.signs(run.id), queryFn: () => ({}), staleTime: Infinity });
   const running = run.ports.filter(({ status }) => status === "running").slice(0, SEEDED_MOST);
   const seeds = useQueries({
-    queries: running.map(({ id }) => ({ queryKey: [...PLAN_KEYS.signs(run.id), id], queryFn: ({ signal }: { signal: AbortSignal }) => client.plans.port(run.id, id, { signal }).then(({ steps }) => signOf(steps) ?? null), staleTime: Infinity })),
-    combine: (all) => all.map(({ data }) => data),
+    queries: running.map(({ id }) => ({ queryKey: [...PLAN_KEYS.signs(run.id), id], queryFn: ({ signal }: { signal: AbortSignal }) => client.plans.port(run.id, id, { signal }).then(({ steps }) => signOf(steps) ?? null), refetchOnWindowFocus: false })),
+    combine: (all) => all.map(({ data }) => data ?? undefined),
   });
-  const signs: Record<string, Signs[string]> = {};
-  running.forEach(({ id }, index) => {
-    const seed = seeds[index];
-    if (seed) signs[id] = seed;
-  });
-  return { ...signs, ...told.data };
+  const seeded = Object.fromEntries(running.map(({ id }, index) => [id, younger(told.data?.[id], seeds[index])] as const).filter((entry): entry is [string, Sign] => entry[1] !== undefined));
+  return { ...told.data, ...seeded };
 }
 
 export function usePort(id: string, port: string) {
@@ -181,7 +177,6 @@ export function useNow(isRunning: boolean): number {
   const [now, setNow] = useState(() => systemClock.now());
   useEffect(() => {
     if (!isRunning) return undefined;
-    setNow(systemClock.now());
     return systemClock.every(1_000, () => setNow(systemClock.now()));
   }, [isRunning]);
   return now;

@@ -225,7 +225,7 @@ export function anEscalation(run: string, change: Partial<Escalation> = {}): Esc
     step: "person",
     nextStepAt: null,
     ...change,
-  } as Escalation;
+  };
 }
 
 /** A run in the middle of its work: one port done, two at work, one failed, its dependents waiting. */

@@ -18,8 +18,8 @@ import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 const PLANS = new URL("../../../../examples/plans/", import.meta.url);
 const SCRIPT = fileURLToPath(new URL("dev-team.offline.yaml", PLANS));
 const PROGRAM = fileURLToPath(new URL("run-process.ts", import.meta.url));
-/** Moments in thousandths of an undisturbed run; DURE_TEST_SEEDS names how many are drawn. */
-const SEEDS = Number(process.env["DURE_TEST_LONG"] === "1" ? 100 : 3);
+/** Source: docs/spec/plans §9; three in the ordinary run. */
+const SEEDS = process.env["DURE_TEST_LONG"] === "1" ? 100 : 3;
 const FIRST_SEED = Number(process.env["DURE_TEST_SEED"] ?? "1");
 
 class Leader implements AsyncDisposable {

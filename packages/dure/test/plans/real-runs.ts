@@ -7,7 +7,6 @@ import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
-import type { LeaderParts } from "../../src/plans/run/leader.ts";
 import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
 import { runWork, type WorkParts } from "../../src/plans/run/work.ts";
 import { openSandbox, type Sandbox } from "../../src/plans/sandbox/sandbox.ts";
@@ -88,7 +87,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
         const parts: WorkParts = {
           database: runs.current!.database,
           notifications: runs.current!.notifications,
-          inbox: runs.current!.inbox as LeaderParts["inbox"],
+          inbox: runs.current!.inbox,
           announce: () => runs.current!.events.announce(),
           clock,
           logger,

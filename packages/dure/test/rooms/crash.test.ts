@@ -6,7 +6,6 @@ import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
 import { ServerProcess, within } from "../crash/server-process.ts";
-import { systemClock } from "../../src/kernel/clock.ts";
 
 const TEAM = fileURLToPath(new URL("folder", import.meta.url));
 

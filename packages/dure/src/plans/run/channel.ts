@@ -8,7 +8,7 @@ import type { RunRecords } from "./records.ts";
 import type { Member } from "./run.ts";
 
 /** Wakes whoever waits for words in a run. */
-export const CHANNEL_TOPIC = "plan-channel";
+const CHANNEL_TOPIC = "plan-channel";
 
 /** Who may be named in a channel: its two members; the operator may speak to both, and everybody to the operator. */
 export type ChannelMember = Extract<Member, "implementer" | "tester">;

@@ -173,7 +173,7 @@ test("an answer to an escalation is an order: the port is tried again with what 
     build: async (run, port) => {
       if (isMended) return done;
       const { escalationFor } = await import("./triggers.ts");
-      return { ...broken, escalation: escalationFor("tries-exhausted", { tenant: "", run: run.id, plan: run.plan.name, port: port.id, title: "a: three tries failed" }) } as PortOutcome;
+      return { ...broken, escalation: escalationFor("tries-exhausted", { tenant: "", run: run.id, plan: run.plan.name, port: port.id, title: "a: three tries failed" }) };
     },
   });
   const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });

@@ -251,7 +251,7 @@ export class RunLeader {
     }
     if (asked.length > 0) inbox.announce();
     announce();
-    this.#run = { ...this.#run, ...runChange } as PlanRun;
+    this.#run = { ...this.#run, ...runChange };
     for (const change of all) {
       const port = this.#ports.get(this.#run.plan.ports[change.position]!.id)!;
       this.#ports.set(port.id, { ...port, ...withoutAdds(change) });
@@ -373,7 +373,7 @@ export class RunLeader {
     });
     if (asked.length > 0) inbox.announce();
     announce();
-    this.#run = { ...this.#run, ...change } as PlanRun;
+    this.#run = { ...this.#run, ...change };
   }
 
   async #refuseOrders(code: string, message: string): Promise<void> {

@@ -9,6 +9,7 @@ import { scopeOf } from "../port-scope.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import type { Confinement, ProcessIdentity, SandboxEnd } from "../sandbox/sandbox.ts";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
+import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import { feedbackOf, type ImplResult, type TestFeedback } from "../workers/feedback.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
 import type { Briefing, BriefingRequest } from "./brief.ts";
@@ -33,7 +34,7 @@ export interface TakenWork {
   readonly commit: string | undefined;
   readonly changes: readonly FileChange[];
   /** What it changed and does not own; none of it was taken. */
-  readonly violations: readonly { readonly path: string; readonly because: string }[];
+  readonly violations: readonly TreeViolation[];
 }
 
 /** The files of one port, on disk and in the run's own repository. */
@@ -89,7 +90,7 @@ interface Made {
   readonly result: Pick<WorkerResult, "status" | "summary" | "claimedFiles" | "error" | "feedback">;
   readonly commit: string;
   readonly changes: readonly FileChange[];
-  readonly violations: readonly { readonly path: string; readonly because: string }[];
+  readonly violations: readonly TreeViolation[];
 }
 
 export interface AcceptOutput {
@@ -385,7 +386,7 @@ class PairWork {
       const spent = this.#spentSince();
       await records.changePorts(tx, this.#run.id, [{ position: this.#state.position, addSpentMs: spent, ...(tokens && { addTokensIn: tokens.input, addTokensOut: tokens.output }) }]);
       const ofRun = tokens ? await records.addTokens(tx, this.#run.id, tokens) : undefined;
-      for (const violation of violationsIn(output)) await records.violation(tx, this.#run.id, { port: this.#port.id, try: key.try, member: key.member!, path: violation.path, wanted: "write", because: violation.because, found: "commit" });
+      for (const violation of violationsIn(output)) await records.violation(tx, this.#run.id, { port: this.#port.id, try: key.try, member: key.member!, path: violation.path, wanted: "write", because: violation.because, detail: sayViolation(violation.because), found: "commit" });
       const escalations = this.#tokenEscalations(tokens, ofRun);
       this.#state = { ...this.#state, spentMs: this.#state.spentMs + spent, tokensIn: this.#state.tokensIn + (tokens?.input ?? 0), tokensOut: this.#state.tokensOut + (tokens?.output ?? 0) };
       return { escalations, events: stepEvents(key, output, tokens, this.#port.id) };
@@ -523,10 +524,11 @@ class PairWork {
     if (!tokens) return [];
     const used = this.#state.tokensIn + this.#state.tokensOut + tokens.input + tokens.output;
     const port = tokensTrigger(used, this.#state.tokensMost);
-    const run = ofRun && tokensTrigger(ofRun.used, ofRun.most);
+    const bound = ofRun ?? { used: 0, most: null };
+    const run = tokensTrigger(bound.used, bound.most);
     return [
       ...(port ? [this.#escalation(port, `${this.#port.title}: ${used} of ${this.#state.tokensMost} tokens`, { used, most: this.#state.tokensMost })] : []),
-      ...(run ? [escalationFor(run, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, title: `${this.#run.plan.name}: ${ofRun!.used} of ${ofRun!.most} tokens`, context: { used: ofRun!.used, most: ofRun!.most } })] : []),
+      ...(run ? [escalationFor(run, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, title: `${this.#run.plan.name}: ${bound.used} of ${bound.most} tokens`, context: { used: bound.used, most: bound.most } })] : []),
     ];
   }
 }
@@ -562,7 +564,7 @@ function readOnlyOf({ writable, readOnly, ...same }: Confinement): Confinement {
   return { ...same, writable: [], readOnly: [...readOnly, ...writable] };
 }
 
-function violationsIn(output: unknown): readonly { path: string; because: string }[] {
+function violationsIn(output: unknown): readonly TreeViolation[] {
   return typeof output === "object" && output !== null && "violations" in output ? (output as Made).violations.slice(0, 100) : [];
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import type { Database } from "../../durable/database.ts";
 import type { EventLog } from "../../durable/event-log.ts";
-import type { Leases } from "../../durable/leases.ts";
+import type { Lease, Leases } from "../../durable/leases.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { ProcessLease } from "../../durable/processes.ts";
 import type { SweepRule } from "../../durable/retention.ts";
@@ -26,7 +26,7 @@ import { escalationFor, orderOf } from "./triggers.ts";
 import { ORCHESTRATOR_TRIES, TRIES_MOST } from "./tries.ts";
 
 /** Wakes the processes of a machine: a run was begun, or somebody wants something of one. */
-export const RUNS_TOPIC = "plan-runs";
+const RUNS_TOPIC = "plan-runs";
 
 /** What a run does with files and workers; made once per leader. */
 export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeReady" | "tidy"> & {
@@ -49,7 +49,7 @@ export interface PlansOptions {
   readonly host: string;
   /** What the base names in a repository: a commit. Throws what is wrong with the repository. */
   readonly resolveBase: (repository: string, base: string, options: { signal: AbortSignal }) => Promise<{ commit: string; repository: string }>;
-  readonly work: (parts: { records: RunRecords; lease: import("../../durable/leases.ts").Lease; run: PlanRun }) => RunWork;
+  readonly work: (parts: { records: RunRecords; lease: Lease; run: PlanRun }) => RunWork;
   /** Runs that one process leads at once. Default 20. Source: our choice. */
   readonly running?: number;
   /** A machine without a living process for longer than this is gone, in milliseconds. Default 60 s. Source: our choice; a restart takes seconds. */

@@ -8,7 +8,7 @@ import type { Listing } from "./listing.ts";
 import { foldersAbove, isText, textOf } from "./paths.ts";
 
 /** Paths of a scope that a sandbox can be told of. Source: our choice; each is a mount, and Linux takes 100,000. */
-export const MAX_CONFINED_PATHS = 2_000;
+const MAX_CONFINED_PATHS = 2_000;
 
 /** A scope as places in a tree. From its root; "" is the root itself. */
 export interface ScopePlaces {

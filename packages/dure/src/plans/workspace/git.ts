@@ -44,7 +44,7 @@ export interface GitAnswer {
 }
 
 /** The oldest git whose `merge-tree` writes trees as we need it. Source: Debian 12 has 2.39; docs/spec/plans. */
-export const OLDEST_GIT = [2, 39] as const;
+const OLDEST_GIT = [2, 39] as const;
 
 const OUTPUT_BYTES = 256 * 1024 * 1024;
 const TIME_MS = 600_000;

@@ -53,7 +53,7 @@ export function sayViolation(reason: ViolationReason): string {
 }
 
 /** Violations that are told at most; one flood of files is one mistake. Source: our choice. */
-export const MAX_VIOLATIONS = 1_000;
+const MAX_VIOLATIONS = 1_000;
 
 /**
  * Decides about each difference between a worker's files and the commit that it started from. Pure. Too many or too large: nothing

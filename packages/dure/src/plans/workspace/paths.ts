@@ -6,10 +6,6 @@ import { isUtf8 } from "node:buffer";
  */
 export type PathKey = string & { readonly isPathKey: true };
 
-export function keyOf(path: string): PathKey {
-  return Buffer.from(path, "utf8").toString("latin1") as PathKey;
-}
-
 export function bytesOf(key: PathKey): Buffer {
   return Buffer.from(key, "latin1");
 }

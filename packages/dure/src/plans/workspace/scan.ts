@@ -145,7 +145,7 @@ export class StatCache {
 }
 
 /** The id that git gives content. */
-export function blobId(hash: ScanOptions["hash"], content: Buffer): string {
+function blobId(hash: ScanOptions["hash"], content: Buffer): string {
   return blobHash(hash, content.length).update(content).digest("hex");
 }
 
@@ -252,7 +252,7 @@ async function followLink(root: string, key: PathKey, target: Buffer): Promise<L
 }
 
 /** Names in each folder of the commit, folders among them. */
-export function foldersOf(listing: Listing): Map<PathKey | "", Set<string>> {
+function foldersOf(listing: Listing): Map<PathKey | "", Set<string>> {
   const folders = new Map<PathKey | "", Set<string>>([["", new Set()]]);
   for (const key of listing.keys()) {
     const above = ["", ...foldersAbove(key), key];

@@ -1,0 +1,45 @@
+import { IconAlertTriangle, IconFlag3 } from "@tabler/icons-react";
+import type { PlanPort } from "dure/client";
+import type { ReactNode } from "react";
+import { useText } from "../language.tsx";
+import { roundSpan, shareOf, stalledFor, tryOf, type Sign } from "./signs.ts";
+import { Bar, toneOf } from "./status-mark.tsx";
+import { useNow } from "./use-plans.ts";
+
+/** The longest way runs through this port: said, not only coloured. */
+export function Critical(): ReactNode {
+  return (
+    <span className="port-critical">
+      <IconFlag3 size={13} aria-hidden />
+      {useText().plans.run.critical}
+    </span>
+  );
+}
+
+/** Which try, how far, how many tokens; and when a worker says nothing any more. */
+export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefined }): ReactNode {
+  const text = useText();
+  const words = text.plans.run;
+  const isRunning = port.status === "running";
+  const now = useNow(isRunning);
+  const silent = stalledFor(port, sign, now);
+  const tokens = port.tokensIn + port.tokensOut + (isRunning ? (sign?.tokens ?? 0) : 0);
+  const share = shareOf(port, sign);
+  const { number, most } = tryOf(port, sign);
+  return (
+    <span className="port-state">
+      <Bar share={share} label={`${port.title}: ${text.plans.progress}`} tone={toneOf(port.status)} />
+      <span className="port-state-facts">
+        <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
+        {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}
+        {tokens > 0 && <span>{words.tokensShort(tokens)}</span>}
+        {silent !== undefined && (
+          <span className="port-silent">
+            <IconAlertTriangle size={13} aria-hidden />
+            {words.stalled(roundSpan(silent))}
+          </span>
+        )}
+      </span>
+    </span>
+  );
+}
