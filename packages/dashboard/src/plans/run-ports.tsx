@@ -7,7 +7,7 @@ import { lazy, Suspense, useId, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { keepLooks, useRunLooks } from "./run-filters.ts";
-import { criticalPathOf, GRAPH_MOST, levelsOf } from "./run-graph.ts";
+import { criticalPathOf, GRAPH_MOST, levelsOf } from "./port-order.ts";
 import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";

@@ -4,7 +4,7 @@ import { useId, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { whenOf } from "../when.ts";
 import { keepLooks } from "./run-filters.ts";
-import { dependentsOf } from "./run-graph.ts";
+import { dependentsOf } from "./port-order.ts";
 
 /** What a port may touch, whom it needs, and where it went beyond. */
 export function ScopeView({ run, port }: { run: RunDetail; port: PortDetail }): ReactNode {

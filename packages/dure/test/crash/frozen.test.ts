@@ -1,29 +1,22 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within } from "./server-process.ts";
 import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
 
-/** How long the process stands still, milliseconds; others take it for dead after 6 s. */
-const FROZEN_MS = 15_000;
+/** How long the process stands still at least, milliseconds; others take it for dead after 6 s. */
+const FROZEN_MS = 9_000;
 
 const rows: Row[] = [];
-let world: World;
 
-beforeAll(async () => {
-  world = await World.start();
-}, 120_000);
+afterAll(() => printTable(`Frozen with SIGSTOP for ${FROZEN_MS / 1_000} s, taken over, thawed`, rows));
 
-afterAll(async () => {
-  await world?.[Symbol.asyncDispose]();
-  printTable("Frozen with SIGSTOP for 15 s, taken over, thawed", rows);
-}, 120_000);
-
-test.each([
+/** Both wait most of their time, so they do it side by side, each in a world of its own. */
+test.concurrent.each([
   {
     at: "the bank was called, not booked yet",
-    come: async () => {
+    come: async (world: World) => {
       world.bank.addFaults({ kind: "delay", when: "before", ms: 1_500 });
       await world.until("the bank was not called", () => world.bank.faults().every(({ kind }) => kind !== "delay"));
       return () => {};
@@ -32,14 +25,14 @@ test.each([
   {
     // When it thaws, the answer that allows the call lies in its socket, older than the takeover.
     at: "the intent is written, the bank not called yet",
-    come: async () => {
+    come: async (world: World) => {
       const stop = world.proxy.stop("after", ({ name }) => name === "effect_intent");
       await stop.reached;
       return () => stop.release();
     },
   },
 ])("a process that freezes when $at steps down when it thaws, and another one has ended its turn", { timeout: 240_000 }, async ({ at, come }) => {
-  await world.reset();
+  await using world = await World.start();
   world.bank.addFaults({ kind: "ignore_keys", times: "always" });
   const session = world.newSession();
   await using frozen = world.serve();
@@ -47,7 +40,7 @@ test.each([
   await Promise.all([frozen.url, other.url]);
   let url = frozen.url;
 
-  const point = come();
+  const point = come(world);
   const reader = world.send({ session, text: "홍길동에게 5만원 바로 보내줘", key: "all" }, () => url);
   const goOn = await within(point, `"${at}" was not reached`, () => frozen.log);
   frozen.signal("SIGSTOP");

@@ -30,7 +30,7 @@ const PLAN = {
     { id: "price", role: "price", owns: ["src/price.mjs"], acceptance: "node --test test/price.test.mjs", goal: orders({ edits: [edit("src/price.mjs", "export const price = (cents) => String(cents / 100);\n")] }, { edits: [edit("src/price.mjs", "export const price = (cents) => (cents / 100).toFixed(2);\n", "self")] }) },
     { id: "outside", role: "outside", owns: ["src/mine/**"], acceptance: "true", goal: orders({ edits: [edit("src/mine/a.mjs", "export {};\n"), edit("src/other/other.mjs", "mine\n", "self")] }) },
     { id: "asks", role: "asks", owns: ["src/asked/**"], acceptance: "true", goal: orders({ edits: [edit("src/other/other.mjs", "mine\n"), edit("src/other/more.mjs", "mine\n", "asked")] }) },
-    ...["hangs", "ignores-cancel"].map((mode) => ({ id: mode, role: mode, owns: [`src/${mode}/**`], acceptance: "true", timeout: "4s", goal: "Wait." })),
+    ...["hangs", "ignores-cancel"].map((mode) => ({ id: mode, role: mode, owns: [`src/${mode}/**`], acceptance: "true", timeout: "2s", goal: "Wait." })),
     ...["dies", "floods", "nonsense"].map((mode) => ({ id: mode, role: mode, owns: [`src/${mode}/**`], acceptance: "true", goal: "Work." })),
   ],
 };

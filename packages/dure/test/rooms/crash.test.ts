@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
-import { testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { testDatabase } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
 import { ServerProcess, within } from "../crash/server-process.ts";
@@ -60,7 +60,7 @@ test.each(CHOSEN)("E kill -9 when %s: everything is said once, the threads go on
 async function openWorld(): Promise<{ proxy: PostgresProxy; database: Database; serve(): ServerProcess }> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
-  const owned = stack.use(await testDatabaseUrl());
+  const owned = stack.use(await testDatabase());
   const proxy = stack.use(await PostgresProxy.start(owned.url));
   const database = await Database.open({ url: owned.url, applicationName: "rooms-crash", logger: silentLogger, max: 2 });
   stack.defer(() => database.close());

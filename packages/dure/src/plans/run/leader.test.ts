@@ -28,6 +28,7 @@ async function statuses(runs: TestRuns, id: string): Promise<string> {
 }
 
 async function eventsOf(runs: TestRuns, run: string): Promise<readonly PlatformEvent[]> {
+  await runs.events.caughtUp();
   return (await runs.events.read(undefined, { run }, 1_000)).events;
 }
 

@@ -435,15 +435,17 @@ export class Plans {
   /** Runs whose machine is gone wait for it, and somebody is told. */
   async #tellOrphans(): Promise<void> {
     const { database, inbox, events } = this.#options;
-    const orphans = await this.records.orphaned(this.#hostGoneMs);
-    if (orphans.length === 0) return;
-    await database.transaction(async (tx) => {
+    const told = await database.transaction(async (tx) => {
+      const orphans = await this.records.orphaned(tx, this.#hostGoneMs);
+      if (orphans.length === 0) return false;
       await inbox.raise(
         tx,
         orphans.map(({ id, tenant, plan, host }) => escalationFor("host-gone", { tenant, run: id, plan, title: `${plan}: the machine that holds its files is gone`, description: `The run ${id} keeps its files on ${host}, of which no process lives. It goes on by itself when one is started there.`, context: { host } })),
       );
       await emit(tx, orphans.map(({ id, plan }) => ({ type: "run.waiting_host", role: "orchestration" as const, run: id, data: { plan } })));
+      return true;
     });
+    if (!told) return;
     inbox.announce();
     events.announce();
   }

@@ -241,8 +241,8 @@ export class RunRecords {
   }
 
   /** Runs whose machine has had no living process for `afterMs`: nobody can go on with them. Gives those that were not known to be so. */
-  async orphaned(afterMs: number): Promise<readonly { id: string; host: string; tenant: string; plan: string }[]> {
-    return this.#database.query(ORPHANED, [afterMs]);
+  async orphaned(tx: Transaction, afterMs: number): Promise<readonly { id: string; host: string; tenant: string; plan: string }[]> {
+    return tx.query(ORPHANED, [afterMs]);
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
@@ -147,20 +147,26 @@ const ATTACKS: Readonly<Record<string, string>> = {
   "git of the user's repository": `cd user && { echo 'exit 0' > .git/hooks/pre-commit; git config core.fsmonitor /bin/false; git config --global core.hooksPath /; git gc --prune=now; git worktree remove --force ../other; git update-ref -d HEAD; git commit --allow-empty -m bad; git reset --hard HEAD~1; git branch bad; git stash; rm -rf .git; echo bad > ../user/file; }`,
 };
 
-describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$kind", ({ kind, sandbox }) => {
+/** A repository of two commits with a change that is in none, made once; each attack has a copy. */
+const USER_REPOSITORY = path.join(folder, "user");
+{
   const git = (...args: string[]): void => {
-    const result = spawnSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", "-C", at("user"), ...args], { encoding: "utf8" });
+    const result = spawnSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", "-C", USER_REPOSITORY, ...args], { encoding: "utf8" });
     if (result.status !== 0) throw new Error(result.stderr);
   };
+  mkdirSync(USER_REPOSITORY);
+  git("init", "-q");
+  for (const text of ["one", "two"]) {
+    writeFileSync(path.join(USER_REPOSITORY, "file"), text);
+    git("add", ".");
+    git("commit", "-qm", text);
+  }
+  writeFileSync(path.join(USER_REPOSITORY, "file"), "not yet committed");
+}
+
+describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$kind", ({ kind, sandbox }) => {
   test.each(Object.entries(ATTACKS))("changes nothing but what is owned: %s", async (name, script) => {
-    mkdirSync(at("user"));
-    git("init", "-q");
-    for (const text of ["one", "two"]) {
-      writeFileSync(at("user/file"), text);
-      git("add", ".");
-      git("commit", "-qm", text);
-    }
-    writeFileSync(at("user/file"), "not yet committed");
+    cpSync(USER_REPOSITORY, at("user"), { recursive: true });
     const mayChange = [at("own"), at("scratch")];
     const before = snapshot(base, mayChange);
     const kept = readFileSync(at("own/deep/er/kept"), "utf8");
