@@ -488,7 +488,7 @@ class PairWork {
   }
 
   #failed(trigger: TriggerName, because: Because, context: Readonly<Record<string, unknown>> = {}): PortOutcome {
-    return { status: "failed", because, escalation: { ...this.#escalation(trigger, `${this.#run.plan.name} › ${this.#port.title}: ${because.message}`.slice(0, 300), context), description: because.message } };
+    return { status: "failed", because, escalation: { ...this.#escalation(trigger, `${this.#run.plan.name} › ${this.#port.title}: ${because.message}`.slice(0, 300), context), ...(because.hint !== undefined && { description: because.hint }) } };
   }
 
   #escalation(trigger: TriggerName, title: string, context: Readonly<Record<string, unknown>>): NewEscalation {
