@@ -155,7 +155,7 @@ test("the list is filtered by status, agent and words, and keeps its place while
   const before = (await row.boundingBox())!.y;
   const count = await page.locator(".job-row").count();
   await Promise.all([ask("알림: 새 소식", { maxTurns: 1 }), ask("알림: 더 새로운 소식", { maxTurns: 1 })]);
-  await expect.poll(() => page.locator(".job-row").count()).toBe(count + 2);
+  await expect.poll(() => page.locator(".job-row").count(), { timeout: 20_000 }).toBe(count + 2);
 
   expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
   await row.click();

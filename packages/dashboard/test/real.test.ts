@@ -249,16 +249,15 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
 
     await page.getByRole("button", { name: "메뉴 열기" }).click();
     await page.getByRole("link", { name: /확인 요청.*기다리는 요청 2건/ }).click();
-    await page.getByRole("heading", { name: "기다리는 요청 2건" }).waitFor();
-    const titles = await page.getByRole("article").evaluateAll((all) => all.slice(0, 2).map((one) => one.getAttribute("aria-label")));
-    expect(titles).toEqual(["처리됐는지 확인해 주세요", "승인이 필요해요"]);
+    const titles = page.getByRole("article").locator("header strong");
+    await expect.poll(() => titles.allInnerTexts(), { timeout: 20_000 }).toEqual(["처리됐는지 확인해 주세요", "승인이 필요해요"]);
     await expectWellMade(opened);
     await page.getByRole("button", { name: "처리되지 않았음" }).click();
-    await page.getByRole("heading", { name: "기다리는 요청 1건" }).waitFor();
+    await expect.poll(() => titles.allInnerTexts(), { timeout: 20_000 }).toEqual(["승인이 필요해요"]);
     await page.getByRole("button", { name: "거절" }).click();
     await page.getByText("기다리는 요청이 없어요.").waitFor();
 
-    await page.getByRole("heading", { name: "지난 요청" }).waitFor();
+    await page.getByRole("tab", { name: "지난 것" }).click();
     await page.getByText(/^거절 · /).waitFor();
   });
 });

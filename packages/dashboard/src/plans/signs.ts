@@ -19,7 +19,7 @@ export interface Sign {
 export type Signs = Readonly<Record<string, Sign>>;
 
 /** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
-export const STALLED_MS = 30_000;
+const STALLED_MS = 30_000;
 
 /** Signs after an event of the run. Pure. */
 export function signsAfter(signs: Signs, { type, data, at }: PlatformEvent): Signs {

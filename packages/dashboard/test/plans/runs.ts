@@ -55,7 +55,7 @@ const DEFINITION: RunDetail["definition"] = {
   contracts: [{ path: "src/ports/sessions.ts", by: "orchestrator" }],
 };
 
-export const MODE: PlanView["mode"] = {
+const MODE: PlanView["mode"] = {
   mode: "parallel",
   because: "every condition for working side by side holds",
   conditions: [
@@ -161,7 +161,7 @@ export function apiDetail(): Partial<PortDetail> {
   };
 }
 
-export const MANIFEST: ContextManifest = {
+const MANIFEST: ContextManifest = {
   blocks: [
     { name: "who you are", tokens: 160 },
     { name: "what you own", tokens: 120 },

@@ -359,7 +359,7 @@ export class RunLeader {
   }
 
   async #end(change: RunChange, events: readonly NewPlatformEvent[] = [], asked: readonly NewEscalation[] = []): Promise<void> {
-    await this.#write([], change, [...events, this.#event("run.end", { outcome: change.status, ...(change.because && { because: change.because.message }), kept: change.report?.kept.length ?? 0, missing: change.report?.missing.length ?? 0, branch: change.report?.branch ?? null }), this.#event("session.end", { outcome: change.status })], asked);
+    await this.#write([], change, [...events, this.#event("session.end", { outcome: change.status }), this.#event("run.end", { outcome: change.status, ...(change.because && { because: change.because.message }), kept: change.report?.kept.length ?? 0, missing: change.report?.missing.length ?? 0, branch: change.report?.branch ?? null })], asked);
     this.#parts.logger.info({ run: this.#run.id, outcome: change.status }, `run ${this.#run.id} of ${this.#run.plan.name} ended: ${change.status}`);
   }
 
