@@ -17,6 +17,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000, // the first start of an embedded PostgreSQL on a busy machine
+    expect: { poll: { timeout: 10_000 } }, // the default, one second, is less than a busy machine needs for a start
     retry: 0, // a test that passes the second time has found something the first time
     passWithNoTests: false,
     allowOnly: false,

@@ -239,10 +239,9 @@ export class Jobs {
     const filter = { types: ["job.*"], role: "delegation" as const, job: jobId };
     const position = after ?? (await events.now());
     const job = await this.get(jobId, { tenant });
-    if (after === undefined) yield { kind: "job", job, position };
     if (isOver(job.status)) {
-      if (after === undefined) return;
       await events.caughtUp({ signal }); // its last events may stand behind a transaction that is still open
+      if (after === undefined) return yield { kind: "job", job, position: await events.now() };
       for (let from = after; ; ) {
         const page = await events.read(from, filter, 500);
         if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
@@ -251,6 +250,7 @@ export class Jobs {
         from = page.next;
       }
     }
+    if (after === undefined) yield { kind: "job", job, position };
     let seen = job.turnsDone;
     let last: PlatformEvent | undefined;
     for await (const item of events.follow(filter, { after: position, ...(signal && { signal }) })) {

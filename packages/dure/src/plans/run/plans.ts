@@ -283,10 +283,9 @@ export class Plans {
     const filter = { run: id };
     const position = after ?? (await events.now());
     const run = await this.detail(id, { tenant });
-    if (after === undefined) yield { kind: "run", run, position };
     if (isRunEnded(run.status)) {
-      if (after === undefined) return;
       await events.caughtUp({ signal }); // its last events may stand behind a transaction that is still open
+      if (after === undefined) return yield { kind: "run", run, position: await events.now() };
       for (let from = after; ; ) {
         const page = await events.read(from, filter, 500);
         if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
@@ -295,6 +294,7 @@ export class Plans {
         from = page.next;
       }
     }
+    if (after === undefined) yield { kind: "run", run, position };
     for await (const item of events.follow(filter, { after: position, ...(signal && { signal }) })) {
       yield item;
       if (item.kind !== "event" || item.event.type !== "run.end") continue;
