@@ -11,7 +11,7 @@ export default defineConfig({
       "examples/**/*.test.ts",
       "scripts/**/*.test.ts",
     ],
-    exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**"],
+    exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**", "examples/dev-team/shop/**"],
     globalSetup: ["scripts/test-database.ts"],
     pool: "forks",
     maxWorkers: 2,
