@@ -129,7 +129,9 @@ export const VIEW: PlanView = {
 let steps = 0;
 export function aStep(port: string, change: Partial<PlanStep>): PlanStep {
   const at = NOW() - 60_000 + steps * 100;
-  return { id: ++steps, port, try: 1, kind: "implement", member: "implementer", worker: "acp", status: "done", starts: 1, progress: 1, task: "", tokensIn: 4_100, tokensOut: 800, output: null, log: "", startedAt: at, seenAt: at + 20_000, finishedAt: at + 20_000, ...change };
+  const id = ++steps;
+  const node = { id: `run_1/${port}/${id}`, parent: "run_1/operator", root: "run_1", path: ["run_1", "run_1/operator", `run_1/${port}/${id}`], depth: 2 } as const;
+  return { id, node, port, try: 1, kind: "implement", member: "implementer", worker: "acp", status: "done", starts: 1, progress: 1, task: "", tokensIn: 4_100, tokensOut: 800, output: null, log: "", startedAt: at, seenAt: at + 20_000, finishedAt: at + 20_000, ...change };
 }
 
 const FEEDBACK = {

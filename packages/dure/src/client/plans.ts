@@ -201,9 +201,19 @@ export interface StepOutput {
   readonly output?: string;
 }
 
+/** A place in the run tree: the build (depth 0), its operator (1), the workers under it (2). `path`: ids from the build down. */
+export interface RunNode {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly root: string;
+  readonly path: readonly string[];
+  readonly depth: 0 | 1 | 2;
+}
+
 /** One step of a try. */
 export interface PlanStep {
   readonly id: number;
+  readonly node: RunNode;
   readonly port: string;
   /** 1-based over all tries of the port; 0 before the first. */
   readonly try: number;

@@ -128,9 +128,14 @@ const portStateFields = {
   finished_at: time.nullable(),
 };
 
+const NodeJson = z
+  .object({ id: z.string(), parent: z.string().nullable(), root: z.string(), path: z.array(z.string()), depth: z.int() })
+  .meta({ id: "RunNode", description: "A place in the run tree: the build (depth 0), its operator (1), the workers under it (2)." });
+
 const StepJson = z
   .object({
     id: z.int(),
+    node: NodeJson,
     port: z.string(),
     try: z.int().meta({ description: "1-based over all tries of the port; 0 before the first." }),
     kind: z.enum(["contracts", "setup", "implement", "test", "accept", "check", "merge", "integrate"] as const satisfies readonly PlanStep["kind"][]),
@@ -220,7 +225,7 @@ export function portDetailToWire(port: PortDetail, plan: Plan): z.infer<typeof P
 
 const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit", "startCommit", "isolation", "mode", "report", "tokensIn", "tokensOut", "tokensMost", "startedBy", "createdAt", "updatedAt", "finishedAt"] as const satisfies readonly (keyof PlanRun)[];
 const PORT_KEYS = ["id", "status", "because", "attempt", "triesPair", "triesOrchestrator", "spentMs", "timeMs", "tokensIn", "tokensOut", "tokensMost", "hint", "grants", "startCommit", "resultCommit", "startedAt", "finishedAt"] as const satisfies readonly (keyof PlanPort)[];
-const STEP_KEYS = ["id", "port", "try", "kind", "member", "worker", "status", "starts", "progress", "task", "tokensIn", "tokensOut", "log", "startedAt", "seenAt", "finishedAt"] as const satisfies readonly (keyof PlanStep)[];
+const STEP_KEYS = ["id", "node", "port", "try", "kind", "member", "worker", "status", "starts", "progress", "task", "tokensIn", "tokensOut", "log", "startedAt", "seenAt", "finishedAt"] as const satisfies readonly (keyof PlanStep)[];
 
 function planToWire({ name, base, setup, integration, roles, limits, isolation, workers, contracts }: Plan): z.infer<typeof RunDetailJson>["definition"] {
   const workerOf = ([role, spec]: [string, WorkerSpec]): object => ({ role, kind: spec.kind, ...("command" in spec && { command: spec.command }), ...("model" in spec && { model: spec.model }) });

@@ -85,6 +85,12 @@ describe("what makes a run ask", () => {
   ])("the answer %j is the order %j", (answer, order) => {
     expect(orderOf(answer, { port: "api", path: "docs/a.md", timeMs: 1_800_000, tokensMost: 1_000 })).toEqual(order);
   });
+
+  test("more tokens, asked for by the run itself, are the run's; a port without a bound of its own takes its share of the run's", () => {
+    expect(orderOf({ value: "more_tokens" }, { runTokensMost: 1_000 })).toEqual({ type: "extend", tokens: 500 });
+    expect(orderOf({ value: "more_tokens" }, { port: "api", tokensMost: null, runTokensMost: 1_000 })).toEqual({ type: "retry", port: "api", tokens: 500 });
+    expect(orderOf({ value: "retry" }, { runTokensMost: 1_000 })).toBeUndefined();
+  });
 });
 
 describe("a part of a plan", () => {

@@ -113,6 +113,55 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
   await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
 });
 
+test("a port that works, waits for a slot or has failed is left out on request: it stops, its dependents are told, and the rest goes on", async () => {
+  const gates = new Map<string, () => void>();
+  const runs = await open({
+    build: (_run, port, { signal }) =>
+      new Promise((resolve, reject) => {
+        gates.set(port.id, () => resolve(port.id === "d" ? broken : done));
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+      }),
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "", c: "", d: "", e: "a" }), repository: "/r", by: "me" });
+  await expect.poll(() => gates.size).toBe(2);
+
+  await expect(runs.plans.order(id, { type: "skip", port: "e" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED", message: "The port has not begun; what it needs is still worked on." });
+  const waiting = runs.plans.order(id, { type: "skip", port: "c" }, { by: "me" }); // has no slot yet
+  await runs.plans.order(id, { type: "skip", port: "a" }, { by: "me" });
+  await waiting;
+  await expect.poll(() => gates.has("d")).toBe(true);
+  for (const gate of gates.values()) gate();
+  await ended(runs, id, ["partial"]);
+  await runs.plans.order(id, { type: "skip", port: "d" }, { by: "me" });
+
+  const ports = (await runs.plans.get(id)).ports.map((port) => `${port.id} ${port.status} ${port.because?.code ?? ""}`.trim());
+  expect(ports).toEqual(["a failed PORT_SKIPPED", "b succeeded", "c failed PORT_SKIPPED", "d failed PORT_SKIPPED", "e blocked DEPENDENCY_FAILED"]);
+  await expect(runs.plans.order(id, { type: "skip", port: "b" }, { by: "me" })).rejects.toMatchObject({ message: "The port has succeeded meanwhile." });
+});
+
+test("what is given to a port that still works is stored for its next step; more for the run takes up what stopped for want of it", async () => {
+  const gates = new Map<string, (outcome: PortOutcome) => void>();
+  const runs = await open({ build: (_run, port) => new Promise((resolve) => gates.set(port.id, resolve)) });
+  const plan = planOf({ a: "", b: "" });
+  const { id } = await runs.plans.run({ plan: { ...plan, limits: { ...plan.limits, budget: { tokens: 1_000 } }, ports: plan.ports.map((port) => ({ ...port, budget: { tokens: 400 } })) }, repository: "/r", by: "me" });
+  await expect.poll(() => gates.size).toBe(2);
+
+  await runs.plans.order(id, { type: "retry", port: "a", tokens: 200, timeMs: 5_000, hint: "smaller steps", grant: { path: "src/x.ts", wants: "own" } }, { by: "me" });
+  await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ message: "The port has not failed." });
+
+  const given = await runs.plans.get(id);
+  expect(given.tokensMost).toBe(1_200);
+  expect(given.ports[0]).toMatchObject({ status: "running", attempt: 1, tokensMost: 600, timeMs: plan.ports[0]!.timeoutMs + 5_000, hint: "smaller steps", grants: [{ path: "src/x.ts", wants: "own", by: "operator" }] });
+
+  gates.get("b")!({ status: "failed", because: { code: "RUN_TOKENS_EXHAUSTED", message: "nothing left" } });
+  await expect.poll(() => statuses(runs, id)).toBe("a running, b failed");
+  gates.delete("b");
+  await runs.plans.order(id, { type: "extend", tokens: 500 }, { by: "me" });
+  await expect.poll(() => gates.has("b")).toBe(true);
+  for (const gate of gates.values()) gate(done);
+  expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_700 });
+});
+
 test("a run whose leader is gone goes on with another process of its machine; what has succeeded is not built again", async () => {
   const first = await open({ build: async (_run, port, { signal }) => (port.id === "a" ? done : new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)))) });
   const { id } = await first.plans.run({ plan: planOf({ a: "", b: "a", c: "b" }), repository: "/r", by: "me" });

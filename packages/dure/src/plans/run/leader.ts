@@ -1,13 +1,13 @@
 import type { Lease } from "../../durable/leases.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { codeOf, isAbort, messageOf } from "../../kernel/errors.ts";
+import { codeOf, DureError, isAbort, messageOf } from "../../kernel/errors.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { buildGraph } from "../graph.ts";
-import { blockReasons, decide, isRunOver, openRun, portState, type Refusal, type SchedulerAction, type SchedulerEvent, type SchedulerState } from "../scheduler.ts";
+import { blockReasons, decide, isRunOver, openRun, portState, type Refusal, type SchedulerAction, type SchedulerDecision, type SchedulerEvent, type SchedulerState } from "../scheduler.ts";
 import { emit, type OpenOrder, type PortChange, type RunChange, type RunRecords } from "./records.ts";
-import { isRunEnded, type Because, type PlanPort, type PlanRun, type PlanStep, type RunReport } from "./run.ts";
+import { isRunEnded, RUN_TOKENS_EXHAUSTED, type Because, type PlanPort, type PlanRun, type PlanStep, type RunOrder, type RunReport } from "./run.ts";
 import { BISECT_TRIES } from "./tries.ts";
 import { escalationFor } from "./triggers.ts";
 
@@ -52,6 +52,24 @@ const ORDERS_EVERY_MS = 500;
 /** Faults of our own in one port before it is given up. Source: our choice. */
 const FAULTS_MOST = 3;
 
+type OrderRefusal = Refusal | "run-unbounded" | "port-succeeded" | "port-waiting" | "PLAN_PORT_UNKNOWN";
+
+interface ClosedOrder {
+  readonly order: OpenOrder;
+  readonly refused?: OrderRefusal;
+}
+
+interface Obeyed {
+  readonly decisions?: readonly SchedulerDecision[];
+  readonly changes?: readonly PortChange[];
+  readonly runChange?: RunChange;
+  readonly refused?: OrderRefusal;
+  readonly later?: true;
+}
+
+/** Somebody decided to go on without a port. */
+const LEFT_OUT: Because = { code: "PORT_SKIPPED", message: "It was left out on request.", hint: "Retry it to have it after all." };
+
 type Report = Extract<SchedulerEvent, { attempt: number }> & { readonly outcome?: PortOutcome };
 
 /**
@@ -63,6 +81,8 @@ export class RunLeader {
   readonly #lease: Lease;
   readonly #running = new Map<string, { controller: AbortController; finished: Promise<void> }>();
   readonly #reports: Report[] = [];
+  /** Orders that are under way: a port that is to be left out still stops, or has not begun. */
+  #underWay: ReadonlySet<number> = new Set();
   readonly #faults = new Map<string, number>();
   #run: PlanRun;
   #ports: Map<string, PlanPort> = new Map();
@@ -120,7 +140,7 @@ export class RunLeader {
   async #schedule(maxConcurrency: number, signal: AbortSignal): Promise<void> {
     const { records } = this.#parts;
     const before = this.#run.status;
-    if (before === "cancelled") return this.#refuseOrders("run-over", REFUSALS["run-over"]!);
+    if (before === "cancelled") return this.#refuseOrders("run-over", REFUSALS["run-over"]);
     const graph = buildGraph(this.#run.plan.ports);
     const ports = await records.ports(this.#run.id);
     this.#ports = new Map(ports.map((port) => [port.id, port]));
@@ -133,8 +153,8 @@ export class RunLeader {
     let rests = isOver;
     for (;;) {
       signal.throwIfAborted();
-      const orders = await records.openOrders(this.#run.id);
       const reports = this.#reports.splice(0, BATCH);
+      const orders = this.#actionable(await records.openOrders(this.#run.id), reports);
       if (orders.length === 0 && reports.length === 0) {
         if (rests && this.#running.size === 0) {
           if (!isOver) await this.#parts.tidy(this.#run, await records.ports(this.#run.id), { signal });
@@ -150,7 +170,8 @@ export class RunLeader {
       }
       const actions: SchedulerAction[] = [];
       const changes: PortChange[] = [];
-      const closed: { order: OpenOrder; refused?: Refusal | "skipped" | "PLAN_PORT_UNKNOWN" }[] = [];
+      const closed: ClosedOrder[] = [];
+      let runChange: RunChange = {};
       const escalations: NewEscalation[] = [];
       for (const report of reports) {
         const decision = decide(state, report);
@@ -160,16 +181,17 @@ export class RunLeader {
         changes.push(this.#reported(report, escalations));
       }
       for (const order of orders) {
-        const { decision, change, refused } = this.#obey(state, order);
-        if (decision) {
+        const obeyed = this.#obey(state, order);
+        for (const decision of obeyed.decisions ?? []) {
           state = decision.state;
           actions.push(...decision.actions);
           rests = false;
         }
-        if (change) changes.push(change);
-        closed.push({ order, ...(refused && { refused }) });
+        changes.push(...(obeyed.changes ?? []));
+        runChange = { ...runChange, ...obeyed.runChange };
+        if (!obeyed.later) closed.push({ order, ...(obeyed.refused && { refused: obeyed.refused }) });
       }
-      await this.#carryOut(state, actions, changes, { closed, escalations });
+      await this.#carryOut(state, actions, changes, { closed, escalations, runChange });
       if (this.#run.plan.limits.merge === "as_ready" && reports.some(({ type }) => type === "succeeded")) await this.#parts.mergeReady(this.#run, await records.ports(this.#run.id), { signal });
     }
   }
@@ -190,31 +212,96 @@ export class RunLeader {
     return { position: port.position, because: null, ...(outcome?.status === "succeeded" && { resultCommit: outcome.commit ?? null }) };
   }
 
-  /** What an order changes; a refused one changes nothing. */
-  #obey(state: SchedulerState, { order }: OpenOrder): { decision?: ReturnType<typeof decide>; change?: PortChange; refused?: Refusal | "skipped" | "PLAN_PORT_UNKNOWN" } {
-    if (order.type === "skip") return { refused: "skipped" };
-    if (order.type !== "retry") {
-      const decision = decide(state, { type: order.type });
-      return decision.refused ? { refused: decision.refused } : { decision };
+  /** Without those that wait for the end of a port's work, unless something has ended. */
+  #actionable(orders: readonly OpenOrder[], reports: readonly Report[]): readonly OpenOrder[] {
+    if (reports.length > 0) this.#underWay = new Set();
+    return orders.filter(({ id }) => !this.#underWay.has(id));
+  }
+
+  /** What an order changes; a refused one changes nothing. `later`: it stays open, and is looked at again. */
+  #obey(state: SchedulerState, open: OpenOrder): Obeyed {
+    const { order } = open;
+    switch (order.type) {
+      case "pause":
+      case "resume":
+      case "cancel": {
+        const decision = decide(state, { type: order.type });
+        return decision.refused ? { refused: decision.refused } : { decisions: [decision] };
+      }
+      case "extend":
+        return this.#extend(state, order.tokens);
+      case "retry":
+        return this.#retry(state, order);
+      case "skip":
+        return this.#skip(state, open, order.port);
+      default:
+        return order satisfies never;
     }
+  }
+
+  /** More for the run; what had stopped for want of it goes on. */
+  #extend(state: SchedulerState, tokens: number): Obeyed {
+    if (this.#run.tokensMost === null) return { refused: "run-unbounded" };
+    const decisions: SchedulerDecision[] = [];
+    const changes: PortChange[] = [];
+    for (const port of this.#ports.values()) {
+      if (port.status !== "failed" || port.because?.code !== RUN_TOKENS_EXHAUSTED) continue;
+      const decision = decide(decisions.at(-1)?.state ?? state, { type: "retry", port: port.id });
+      if (decision.refused) continue;
+      decisions.push(decision);
+      changes.push({ position: port.position, because: null });
+    }
+    return { decisions, changes, runChange: { tokensMost: this.#run.tokensMost + tokens } };
+  }
+
+  /** Another try of what failed. To a port that has not, what the order brings is given for its next step. */
+  #retry(state: SchedulerState, order: Extract<RunOrder, { type: "retry" }>): Obeyed {
     const port = this.#ports.get(order.port);
     if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
-    const decision = decide(state, { type: "retry", port: order.port });
-    if (decision.refused) return { refused: decision.refused };
-    const change: PortChange = {
+    const given: PortChange = {
       position: port.position,
-      because: null,
       triesPair: port.triesPair + (order.tries ?? 0),
       ...(order.hint !== undefined && { hint: order.hint }),
       ...(order.timeMs !== undefined && { timeMs: port.timeMs + order.timeMs }),
-      ...(order.tokens !== undefined && { tokensMost: (port.tokensMost ?? 0) + order.tokens }),
+      ...(order.tokens !== undefined && port.tokensMost !== null && { tokensMost: port.tokensMost + order.tokens }),
       ...(order.grant && { grants: [...port.grants, { ...order.grant, by: "operator" }] }),
     };
-    return { decision, change };
+    const runChange = order.tokens !== undefined && this.#run.tokensMost !== null ? { tokensMost: this.#run.tokensMost + order.tokens } : {};
+    const decision = decide(state, { type: "retry", port: order.port });
+    if (!decision.refused) return { decisions: [decision], changes: [{ ...given, because: null }], runChange };
+    const brings = order.hint !== undefined || order.timeMs !== undefined || order.tokens !== undefined || order.grant !== undefined;
+    const goesOn = !isRunOver(state.status) && state.status !== "cancelling" && port.status !== "succeeded";
+    return brings && goesOn ? { changes: [given], runChange } : { refused: decision.refused };
+  }
+
+  /** The run goes on without the port: a working one is stopped first, one that waits for a slot is stopped when it begins. */
+  #skip(state: SchedulerState, { id }: OpenOrder, name: string): Obeyed {
+    const port = this.#ports.get(name);
+    if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
+    const { status } = portState(state, name);
+    switch (status) {
+      case "failed":
+        return { changes: [{ position: port.position, because: LEFT_OUT }] };
+      case "running":
+      case "ready":
+        this.#running.get(name)?.controller.abort(new DureError(LEFT_OUT.code, LEFT_OUT.message));
+        this.#underWay = new Set([...this.#underWay, id]);
+        return { later: true };
+      case "succeeded":
+        return { refused: "port-succeeded" };
+      case "blocked":
+        return { refused: "port-blocked" };
+      case "waiting":
+        return { refused: "port-waiting" };
+      case "cancelled":
+        return { refused: "run-cancelled" };
+      default:
+        return status satisfies never;
+    }
   }
 
   /** Writes what was decided, with its events, and then does it. */
-  async #carryOut(state: SchedulerState, actions: readonly SchedulerAction[], changes: readonly PortChange[], { closed = [], escalations = [] }: { closed?: readonly { order: OpenOrder; refused?: string }[]; escalations?: readonly NewEscalation[] } = {}): Promise<void> {
+  async #carryOut(state: SchedulerState, actions: readonly SchedulerAction[], changes: readonly PortChange[], { closed = [], escalations = [], runChange: asked = {} }: { closed?: readonly ClosedOrder[]; escalations?: readonly NewEscalation[]; runChange?: RunChange } = {}): Promise<void> {
     const { records, inbox, announce } = this.#parts;
     const merged = new Map<number, PortChange>();
     const put = (change: PortChange): void => void merged.set(change.position, { ...merged.get(change.position), ...change });
@@ -231,10 +318,10 @@ export class RunLeader {
     const over = actions.find((action) => action.type === "end");
     const cancelled = over?.type === "end" && over.outcome === "cancelled";
     const runStatus = isRunOver(state.status) ? undefined : state.status;
-    const runChange: RunChange = { ...(runStatus && runStatus !== this.#run.status && { status: runStatus }), ...(this.#run.phase !== "building" && !over && { phase: "building" as const }) };
+    const runChange: RunChange = { ...asked, ...(runStatus && runStatus !== this.#run.status && { status: runStatus }), ...(this.#run.phase !== "building" && !over && { phase: "building" as const }) };
     const events = [...this.#eventsOf(actions, changes), ...closed.flatMap(({ order, refused }) => (refused || !isRunOrder(order.order.type) ? [] : [this.#event(RUN_EVENTS[order.order.type], { by: order.by })]))];
     const dependents = actions.flatMap((action) => (action.type === "block" ? [action] : []));
-    const asked = [...escalations, ...(dependents.length > 0 ? [this.#dependencyEscalation(dependents)] : [])];
+    const raised = [...escalations, ...(dependents.length > 0 ? [this.#dependencyEscalation(dependents)] : [])];
     const all = [...merged.values()];
     for (let from = 0; from === 0 || from < all.length; from += BATCH) {
       const isFirst = from === 0;
@@ -244,12 +331,12 @@ export class RunLeader {
         await records.stopSteps(tx, this.#run.id, some.filter(({ status }) => status === "failed" || status === "cancelled").map(({ position }) => this.#run.plan.ports[position]!.id));
         if (!isFirst) return;
         if (Object.keys(runChange).length > 0) await records.changeRun(tx, this.#run.id, runChange);
-        if (asked.length > 0) await inbox.raise(tx, asked);
-        for (const { order, refused } of closed) await records.closeOrder(tx, order.id, refused && refused !== "skipped" ? { ok: false, code: refused, message: REFUSALS[refused] ?? refused } : { ok: true });
+        if (raised.length > 0) await inbox.raise(tx, raised);
+        for (const { order, refused } of closed) await records.closeOrder(tx, order.id, refused ? { ok: false, code: refused, message: REFUSALS[refused] } : { ok: true });
         await emit(tx, events);
       });
     }
-    if (asked.length > 0) inbox.announce();
+    if (raised.length > 0) inbox.announce();
     announce();
     this.#run = { ...this.#run, ...runChange };
     for (const change of all) {
@@ -271,6 +358,7 @@ export class RunLeader {
         const outcome = await build(this.#run, this.#ports.get(id)!, { attempt, signal: controller.signal });
         this.#report(id, attempt, outcome);
       } catch (error) {
+        if (codeOf(controller.signal.reason) === LEFT_OUT.code) return this.#report(id, attempt, { status: "failed", because: LEFT_OUT });
         if (controller.signal.aborted || isAbort(error)) return this.#report(id, attempt, { status: "stopped" });
         const faults = (this.#faults.get(id) ?? 0) + 1;
         this.#faults.set(id, faults);
@@ -283,6 +371,9 @@ export class RunLeader {
       }
     })();
     this.#running.set(id, { controller, finished });
+    if (this.#underWay.size === 0) return;
+    this.#underWay = new Set(); // an order may wait for just this
+    this.notice();
   }
 
   #report(port: string, attempt: number, outcome: PortOutcome): void {
@@ -424,7 +515,12 @@ function isRunOrder(type: string): type is keyof typeof RUN_EVENTS {
   return type in RUN_EVENTS;
 }
 
-const REFUSALS: Readonly<Record<string, string>> = {
+const REFUSALS: Readonly<Record<OrderRefusal, string>> = {
+  "stale-report": "The port has begun anew meanwhile.",
+  "not-cancelling": "The run is not being cancelled.",
+  "run-unbounded": "The run has no bound of tokens.",
+  "port-succeeded": "The port has succeeded meanwhile.",
+  "port-waiting": "The port has not begun; what it needs is still worked on.",
   "run-over": "The run has ended.",
   "run-cancelled": "The run was cancelled.",
   "already-paused": "The run is paused already.",

@@ -26,7 +26,7 @@ export async function letWork(work: {
 }): Promise<{ result: WorkerResult; log: string }> {
   const { run, port, spec, step, files, parts, signal } = work;
   const assignment: Assignment = {
-    id: `${run.id}/${port}/${step.try}/${step.kind}`,
+    id: step.node.id,
     run: run.id,
     plan: run.plan.name,
     port,

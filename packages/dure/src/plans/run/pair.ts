@@ -16,7 +16,7 @@ import type { Briefing, BriefingRequest } from "./brief.ts";
 import { DirectChannel, wordsIn, type ChannelMember } from "./channel.ts";
 import { withReports } from "./hooks.ts";
 import type { PortOutcome } from "./leader.ts";
-import type { Because, Member, PlanPort, PlanRun, PlanStep } from "./run.ts";
+import { RUN_TOKENS_EXHAUSTED, type Because, type Member, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 import { LOG_MOST, wordsOf } from "./let-work.ts";
 import { exitWords, limitsOf, StepDesk, type StepDeskParts, type StepEnd, type StepEvent, type StepKey } from "./step-desk.ts";
 import { decideTry, type TryBy } from "./tries.ts";
@@ -120,6 +120,8 @@ class PairWork {
   readonly #late = new AbortController();
   readonly #outer: AbortSignal;
   #state: PlanPort;
+  /** Tokens of the whole run, as far as they are known here; other ports use them too. */
+  #ofRun: { readonly used: number; readonly most: number | null } = { used: 0, most: null };
   #files!: PortFiles;
   /** When the time that is not yet written began. */
   #countedAt: number;
@@ -137,12 +139,9 @@ class PairWork {
   }
 
   async build(): Promise<PortOutcome> {
-    const { clock } = this.#parts;
-    const left = this.#state.timeMs - this.#state.spentMs;
     const patience = new AbortController();
-    const late = clock.sleep(Math.max(0, left), { signal: patience.signal }).then(() => this.#late.abort(new DureError("PORT_TIMEOUT", `The port ${this.#port.id} has used up its ${Math.round(this.#state.timeMs / 1_000)} s.`)), () => {});
+    const late = this.#watchTime(patience.signal);
     try {
-      if (left <= 0) this.#late.abort(new DureError("PORT_TIMEOUT", "no time is left"));
       return await this.#work();
     } catch (error) {
       if (this.#outer.aborted) throw error;
@@ -156,6 +155,31 @@ class PairWork {
     }
   }
 
+  /** Aborts the work when the port's time is over; time that was given meanwhile counts. Never rejects. */
+  async #watchTime(signal: AbortSignal): Promise<void> {
+    try {
+      for (let left = this.#timeLeft(); ; left = this.#timeLeft()) {
+        if (left > 0) await this.#parts.clock.sleep(left, { signal });
+        else await this.#readGifts();
+        if (left <= 0 && this.#timeLeft() <= 0) break;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#parts.logger.warn({ run: this.#run.id, port: this.#port.id, error: messageOf(error) }, `whether ${this.#port.id} got more time could not be read`);
+    }
+    this.#late.abort(new DureError("PORT_TIMEOUT", `The port ${this.#port.id} has used up its ${Math.round(this.#state.timeMs / 1_000)} s.`));
+  }
+
+  /** What people gave the port, or the run, since it was last read. */
+  async #readGifts(): Promise<void> {
+    const { records } = this.#parts;
+    const [port, run] = await Promise.all([records.port(this.#run.id, this.#port.id), records.run(this.#run.id)]);
+    if (!port || !run) return;
+    const { timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants } = port;
+    this.#state = { ...this.#state, timeMs, tokensMost, triesPair, triesOrchestrator, hint, grants };
+    this.#ofRun = { used: run.tokensIn + run.tokensOut, most: run.tokensMost };
+  }
+
   async #work(): Promise<PortOutcome> {
     const { records } = this.#parts;
     this.#files = await this.#parts.files(this.#port);
@@ -166,6 +190,7 @@ class PairWork {
     let feedback: TestFeedback | undefined;
     for (let made = 0; ; made++) {
       this.#signal.throwIfAborted();
+      await this.#readGifts();
       const next = decideTry(made, this.#state);
       if (!next.go) return await this.#exhausted(made, feedback);
       const by = done.find((step) => step.try === next.number && step.kind === "implement")?.member === "orchestrator" ? "orchestrator" : next.by;
@@ -266,6 +291,7 @@ class PairWork {
       from,
     );
     const made = await this.#step<Made>({ try: round.number, kind, member, worker: spec.kind, manifest: briefing.manifest }, async (step) => {
+      await this.#requireTokens();
       await this.#files.checkout(from);
       const tree = await this.#files.confinement(from, scope);
       const confinement = { ...tree, writable: [...tree.writable, ...this.#parts.surroundings(spec)] };
@@ -281,7 +307,7 @@ class PairWork {
       throw new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} changed ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}, which it does not own. Nothing of that was taken.`, hint: "Give it the path, or tell it to leave it alone." }, { path: paths[0], paths: paths.slice(0, 50) });
     }
     if (made.result.error?.code === "WORKER_STOPPED_VIOLATIONS") throw new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} was stopped: ${made.result.error.message}`, hint: "Give it the path, or tell it to leave it alone." });
-    if (made.result.error?.code === "WORKER_TOKENS") throw new PortFailure("tokens-95", { code: "TOKENS_EXHAUSTED", message: `The ${member} has used up the tokens of the port.`, hint: "Give it more, or make it smaller." });
+    if (made.result.error?.code === "WORKER_TOKENS") throw tokensExhausted(this.#tokensLeft());
     if (made.result.error?.code === "WORKER_NOT_STARTED") throw new PortFailure("worker-lost", { code: "WORKER_NOT_STARTED", message: made.result.error.message, hint: made.result.error.hint ?? "Check the worker's command." });
     this.#parts.logger.debug({ run: this.#run.id, port: this.#port.id, at: clock.now() }, `${member} of ${this.#port.id} ended try ${round.number} of ${round.most}: ${made.result.status}`);
     return made;
@@ -303,7 +329,7 @@ class PairWork {
     const answering = member === "orchestrator" ? undefined : this.#answer(member, round, spec, step, readOnlyOf(confinement), signal);
     const tokensLeft = this.#tokensLeft();
     const assignment: Assignment = {
-      id: `${this.#run.id}/${this.#port.id}/${round.number}/${step.kind}`,
+      id: step.node.id,
       run: this.#run.id,
       plan: this.#run.plan.name,
       port: this.#port.id,
@@ -317,7 +343,7 @@ class PairWork {
       sandbox,
       confinement,
       env: this.#parts.environment(this.#port, spec, this.#files, step),
-      limits: { timeMs: Math.max(1_000, this.#timeLeft()), ...limitsOf(spec), ...(tokensLeft !== undefined && { tokens: tokensLeft }) },
+      limits: { timeMs: Math.max(1_000, this.#timeLeft()), ...limitsOf(spec), ...(tokensLeft && { tokens: Math.max(1, tokensLeft.left) }) },
       onStart: (identity: ProcessIdentity) => records.stepProcess(lease, step.id, identity),
       channel: {
         query: async (text, { signal: asking }) => this.#ask(member, round, text, AbortSignal.any([asking, signal])),
@@ -386,6 +412,7 @@ class PairWork {
       const spent = this.#spentSince();
       await records.changePorts(tx, this.#run.id, [{ position: this.#state.position, addSpentMs: spent, ...(tokens && { addTokensIn: tokens.input, addTokensOut: tokens.output }) }]);
       const ofRun = tokens ? await records.addTokens(tx, this.#run.id, tokens) : undefined;
+      if (ofRun) this.#ofRun = ofRun;
       for (const violation of violationsIn(output)) await records.violation(tx, this.#run.id, { port: this.#port.id, try: key.try, member: key.member!, path: violation.path, wanted: "write", because: violation.because, detail: sayViolation(violation.because), found: "commit" });
       const escalations = this.#tokenEscalations(tokens, ofRun);
       this.#state = { ...this.#state, spentMs: this.#state.spentMs + spent, tokensIn: this.#state.tokensIn + (tokens?.input ?? 0), tokensOut: this.#state.tokensOut + (tokens?.output ?? 0) };
@@ -431,7 +458,7 @@ class PairWork {
     const input = this.#scope(other);
     const readOnly = makeScope({ ...input, writes: [], reads: [...input.reads, ...input.writes] });
     const assignment: Assignment = {
-      id: `${this.#run.id}/${this.#port.id}/${round.number}/answer/${this.#asked}`,
+      id: `${step.node.id}/answer/${this.#asked}`,
       run: this.#run.id,
       plan: this.#run.plan.name,
       port: this.#port.id,
@@ -501,9 +528,21 @@ class PairWork {
     return this.#state.timeMs - this.#state.spentMs - (this.#parts.clock.monotonic() - this.#countedAt);
   }
 
-  #tokensLeft(): number | undefined {
+  /** What is left of the tightest bound; undefined: there is none. */
+  #tokensLeft(): { readonly left: number; readonly of: "port" | "run"; readonly used: number; readonly most: number } | undefined {
     const { tokensMost, tokensIn, tokensOut } = this.#state;
-    return tokensMost === null ? undefined : Math.max(1, tokensMost - tokensIn - tokensOut);
+    const bounds = [
+      { of: "port" as const, used: tokensIn + tokensOut, most: tokensMost },
+      { of: "run" as const, ...this.#ofRun },
+    ].flatMap(({ of, used, most }) => (most === null ? [] : [{ of, used, most, left: most - used }]));
+    return bounds.toSorted((one, other) => one.left - other.left)[0];
+  }
+
+  /** A worker is begun only with tokens to use. */
+  async #requireTokens(): Promise<void> {
+    await this.#readGifts();
+    const bound = this.#tokensLeft();
+    if (bound && bound.left <= 0) throw tokensExhausted(bound);
   }
 
   #spentSince(): number {
@@ -552,6 +591,13 @@ class PortFailure extends Error {
     this.because = because;
     this.context = context;
   }
+}
+
+/** Nobody works on without tokens; of the run, or of the port alone. */
+function tokensExhausted(bound: { readonly of: "port" | "run"; readonly used: number; readonly most: number } | undefined): PortFailure {
+  const code = bound?.of === "run" ? RUN_TOKENS_EXHAUSTED : "TOKENS_EXHAUSTED";
+  const message = bound ? `${bound.used} of ${bound.most} tokens of the ${bound.of} are used; what is left is not enough.` : "The budget of the team leaves nothing for it.";
+  return new PortFailure("tokens-95", { code, message, hint: bound ? "Give it more, or make it smaller." : "Raise the budget, or wait until tomorrow." }, bound ? { of: bound.of, used: bound.used, most: bound.most } : {});
 }
 
 /** A worker that failed has made its try; the next one is told why. */

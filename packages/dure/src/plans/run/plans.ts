@@ -133,9 +133,10 @@ export class Plans {
     options.inbox.onResolved({ source: "run" }, async (tx, escalation) => {
       const { run, port } = escalation.source;
       if (run === undefined || escalation.status !== "resolved" || !escalation.resolution) return;
-      if (!(await this.records.run(run, tx))) return; // removed meanwhile: the answer is kept, and nobody waits for it
+      const asking = await this.records.run(run, tx);
+      if (!asking) return; // removed meanwhile: the answer is kept, and nobody waits for it
       const found = port === undefined ? undefined : await this.records.port(run, port, tx);
-      const order = orderOf(escalation.resolution, { ...(port !== undefined && { port }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), ...(typeof escalation.context["path"] === "string" && { path: escalation.context["path"] }) });
+      const order = orderOf(escalation.resolution, { runTokensMost: asking.tokensMost, ...(port !== undefined && { port }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), ...(typeof escalation.context["path"] === "string" && { path: escalation.context["path"] }) });
       if (!order) return;
       await this.records.order(tx, run, order, escalation.resolvedBy ?? "operator");
       return () => this.#options.notifications.publish(RUNS_TOPIC);

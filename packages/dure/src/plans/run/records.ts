@@ -6,6 +6,7 @@ import type { Plan } from "../plan.ts";
 import type { PortStatus } from "../scheduler.ts";
 import type { ProcessIdentity } from "../sandbox/sandbox.ts";
 import { hashHookToken, newHookToken } from "./hook-token.ts";
+import { workerNode } from "./tree.ts";
 import type { Because, Member, PathGrant, PlanPort, PlanRun, PlanRunStatus, PlanStep, RunMode, RunOrder, RunPhase, RunReport, StepKind } from "./run.ts";
 
 /** Rows that one statement reads of a list. */
@@ -40,6 +41,7 @@ export interface RunChange {
   readonly mode?: RunMode;
   readonly report?: RunReport;
   readonly because?: Because | null;
+  readonly tokensMost?: number;
 }
 
 export interface NewRun {
@@ -120,7 +122,7 @@ export class RunRecords {
 
   async changeRun(tx: Transaction, run: string, change: RunChange): Promise<void> {
     const { status, phase, startCommit, isolation, mode, report } = change;
-    await tx.query(CHANGE_RUN, [run, status ?? null, phase ?? null, startCommit ?? null, isolation ?? null, mode ? storable(mode) : null, report ? storable(report) : null, change.because === undefined, storable(change.because ?? null)]);
+    await tx.query(CHANGE_RUN, [run, status ?? null, phase ?? null, startCommit ?? null, isolation ?? null, mode ? storable(mode) : null, report ? storable(report) : null, change.because === undefined, storable(change.because ?? null), change.tokensMost ?? null]);
   }
 
   async addTokens(tx: Transaction, run: string, tokens: { input: number; output: number }): Promise<{ used: number; most: number | null }> {
@@ -380,6 +382,7 @@ function portOf(row: PortRow): PlanPort {
 
 interface StepRow {
   readonly id: number;
+  readonly run: string;
   readonly port: string;
   readonly try: number;
   readonly kind: StepKind;
@@ -401,6 +404,7 @@ interface StepRow {
 function stepOf(row: StepRow): PlanStep {
   return {
     id: row.id,
+    node: workerNode(row.run, row),
     port: row.port,
     try: row.try,
     kind: row.kind,
@@ -435,7 +439,7 @@ const CHANGE_PORTS = { name: "plan.change_ports", text: "select dure.change_port
 const CHANGE_RUN = {
   name: "plan.change_run",
   text: `update dure.plan_runs set status = coalesce($2, status), phase = coalesce($3, phase), start_commit = coalesce($4, start_commit), isolation = coalesce($5, isolation),
-      mode = coalesce($6::jsonb, mode), report = coalesce($7::jsonb, report), because = case when $8 then because else nullif($9::jsonb, 'null') end, updated_at = clock_timestamp(),
+      mode = coalesce($6::jsonb, mode), report = coalesce($7::jsonb, report), because = case when $8 then because else nullif($9::jsonb, 'null') end, tokens_most = coalesce($10, tokens_most), updated_at = clock_timestamp(),
       finished_at = case when $2 is null then finished_at when $2 in ('success', 'partial', 'failed', 'cancelled') then clock_timestamp() end
     where id = $1`,
 };

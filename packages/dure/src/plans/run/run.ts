@@ -1,5 +1,6 @@
 import type { Plan } from "../plan.ts";
 import type { PortStatus, RunOutcome } from "../scheduler.ts";
+import type { RunNode } from "./tree.ts";
 
 /** waiting_host: the machine that holds its folder is gone. Source: docs/spec/plans §3. */
 export type PlanRunStatus = "running" | "paused" | "cancelling" | "waiting_host" | RunOutcome;
@@ -105,6 +106,7 @@ export type Member = "implementer" | "tester" | "orchestrator";
 /** A step of a port. Done: it is never made again, and its output is what the next one goes on from. */
 export interface PlanStep<Output = unknown> {
   readonly id: number;
+  readonly node: RunNode;
   readonly port: string;
   /** 1-based over all tries of the port; 0 before the first. */
   readonly try: number;
@@ -137,7 +139,12 @@ export function isRunEnded(status: PlanRunStatus): status is RunOutcome {
 /** Orders to a run: from people, and from answers to its escalations. */
 export type RunOrder =
   | { readonly type: "pause" | "resume" | "cancel" }
-  /** `tries` more for the pair, `tokens` and `timeMs` on top of what it had, what a person says to the next try, a path it may use. */
+  /** `tries` more for the pair, `tokens` and `timeMs` on top of what it had, what a person says to the next try, a path it may use. A port that still works gets them for its next step. */
   | { readonly type: "retry"; readonly port: string; readonly tries?: number; readonly hint?: string; readonly tokens?: number; readonly timeMs?: number; readonly grant?: { readonly path: string; readonly wants: "read" | "own" } }
-  /** The port is left out, and what needs it too. */
-  | { readonly type: "skip"; readonly port: string };
+  /** The port is left out, and what needs it too; one that works is stopped. */
+  | { readonly type: "skip"; readonly port: string }
+  /** More tokens for the run; ports that had stopped for want of them go on. */
+  | { readonly type: "extend"; readonly tokens: number };
+
+/** Why a port failed when the run has no tokens left. */
+export const RUN_TOKENS_EXHAUSTED = "RUN_TOKENS_EXHAUSTED";

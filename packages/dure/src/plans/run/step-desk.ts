@@ -73,7 +73,7 @@ export class StepDesk {
     const { records, lease, inbox, announce } = this.#parts;
     const step = await records.beginStep(lease, { run: this.#run.id, port: this.#port, ...key });
     if (step.status === "done" && !key.again) return step.output as Output;
-    if (key.member) await this.tell([{ type: "worker.spawn", data: { port: this.#port, member: key.member, worker: key.worker ?? null, try: key.try, starts: step.starts } }]);
+    if (key.member) await this.tell([{ type: "worker.spawn", data: { port: this.#port, member: key.member, worker: key.worker ?? null, try: key.try, starts: step.starts, node: step.node } }]);
     const end = await work(step);
     this.#signal.throwIfAborted();
     const asked = await records.write(lease, async (tx) => {

@@ -71,16 +71,16 @@ export function escalationFor(name: TriggerName, about: { tenant: string; run: s
 }
 
 /** What an answer orders the run to do; undefined: nothing. Pure. */
-export function orderOf(answer: { value: string; note?: string }, about: { port?: string; path?: string; timeMs?: number; tokensMost?: number | null }): RunOrder | undefined {
+export function orderOf(answer: { value: string; note?: string }, about: { port?: string; path?: string; timeMs?: number; tokensMost?: number | null; runTokensMost?: number | null }): RunOrder | undefined {
   const { port } = about;
   if (answer.value === "cancel") return { type: "cancel" };
-  if (port === undefined) return undefined;
+  if (port === undefined) return answer.value === "more_tokens" ? { type: "extend", tokens: more(about.runTokensMost) } : undefined;
   const hint = answer.note === undefined || answer.note === "" ? {} : { hint: answer.note };
   switch (answer.value) {
     case "retry":
       return { type: "retry", port, tries: 1, ...hint };
     case "more_tokens":
-      return { type: "retry", port, tokens: Math.max(1, Math.ceil((about.tokensMost ?? 0) * MORE)) };
+      return { type: "retry", port, tokens: more(about.tokensMost ?? about.runTokensMost) };
     case "more_time":
       return { type: "retry", port, timeMs: Math.max(60_000, Math.ceil((about.timeMs ?? 0) * MORE)) };
     case "own":
@@ -91,6 +91,10 @@ export function orderOf(answer: { value: string; note?: string }, about: { port?
     default:
       return undefined;
   }
+}
+
+function more(bound: number | null | undefined): number {
+  return Math.max(1, Math.ceil((bound ?? 0) * MORE));
 }
 
 /** Which of the two thresholds of a bound is passed. Pure. Source: docs/spec/plans §7. */
