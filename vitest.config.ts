@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SlowFirst } from "./scripts/slow-first.ts";
 
 export default defineConfig({
   // Tests run the sources: `dure` means packages/dure/src, not what was last built.
@@ -14,7 +15,8 @@ export default defineConfig({
     exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**", "examples/dev-team/shop/**"],
     globalSetup: ["scripts/test-database.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3, // on two cores: a test of durable work waits for processes and databases two fifths of its time
+    sequence: { sequencer: SlowFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000, // the first start of an embedded PostgreSQL on a busy machine
     expect: { poll: { timeout: 10_000 } }, // the default, one second, is less than a busy machine needs for a start

@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Files of tests that take long, longest first; measured in one run, in seconds 119 … 23. The order alone counts. */
+const SLOW = [
+  "packages/dure/test/plans/crash.test.ts",
+  "packages/dure/test/jobs/crash.test.ts",
+  "packages/dashboard/test/rooms.test.ts",
+  "packages/dure/test/rooms/discord.test.ts",
+  "packages/dure/src/durable/embedded/embedded-postgres.test.ts",
+  "packages/dure/test/rooms/web.test.ts",
+  "packages/dure/test/crash/crash.test.ts",
+  "packages/dure/test/plans/runs.test.ts",
+  "packages/dashboard/test/real.test.ts",
+  "packages/dure/test/rooms/two-processes.test.ts",
+  "packages/dashboard/test/chat.test.ts",
+  "packages/dure/test/rooms/gone.test.ts",
+  "packages/dashboard/test/plans.test.ts",
+  "packages/dure/test/rooms/input.test.ts",
+  "packages/dure/test/plans/cli.test.ts",
+  "packages/dure/src/cli/running.test.ts",
+  "packages/dure/test/rooms/crash-discord.test.ts",
+  "packages/dure/src/plans/sandbox/sandbox.test.ts",
+  "packages/dure/src/cli/cli.test.ts",
+  "packages/dure/src/engine/turns.test.ts",
+  "packages/dure/test/escalations/crash.test.ts",
+  "packages/dure/test/plans/routes.test.ts",
+  "examples/transfer/service.test.ts",
+  "packages/dashboard/test/jobs.test.ts",
+  "packages/dure/test/rooms/crash.test.ts",
+  "packages/dure/test/conversation/interleavings.test.ts",
+  "packages/dashboard/test/escalations.test.ts",
+  "packages/dure/src/jobs/recovery.test.ts",
+  "packages/dure/test/crash/crash-transfer.test.ts",
+  "packages/dure/src/jobs/jobs.test.ts",
+  "packages/dure/src/durable/workflows.test.ts",
+  "packages/dure/src/durable/takeover.test.ts",
+  "packages/dashboard/test/events.test.ts",
+];
+
+/** Begins with what takes longest, so that no worker is left alone with it at the end; the rest as vitest orders it. */
+export class SlowFirst extends BaseSequencer {
+  constructor(...parts: ConstructorParameters<typeof BaseSequencer>) {
+    super(...parts);
+    const gone = SLOW.filter((file) => !existsSync(file));
+    if (gone.length > 0) throw new Error(`scripts/slow-first.ts names files that are not there: ${gone.join(", ")}`);
+  }
+
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = new Map(SLOW.map((file, index) => [file, index]));
+    const rankOf = ({ moduleId }: TestSpecification): number => rank.get(relative(process.cwd(), moduleId)) ?? SLOW.length;
+    return (await super.sort(files)).toSorted((one, other) => rankOf(one) - rankOf(other));
+  }
+}
