@@ -110,7 +110,7 @@ async function lookingUpRoutes(): Promise<void> {
   }, [THREADS]);
   await team.database.query({ text: "analyze dure.thread_routes" });
   const find = async (index: number): Promise<void> => {
-    const [row] = await team.database.query<{ thread: string }>(FIND_ROUTE, [`agent-${index % 10}`, `agent-${(index + 1) % 10}`, `topic ${index}`, null, ROOM_LIMITS.routeMs]);
+    const [row] = await team.database.query<{ thread: string }>(FIND_ROUTE, [`agent-${index % 10}`, `agent-${(index + 1) % 10}`, `topic ${index}`, ["web:general"], ROOM_LIMITS.routeMs]);
     if (row?.thread !== `thread_${index}`) throw new Error(`the route of ${index} was not found`);
   };
   await closedLoop({ workers: 1, turns: 500, turn: (_worker, index) => find((index * 7_919) % THREADS) });

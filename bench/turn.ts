@@ -1,9 +1,10 @@
 /**
- * Durable turns against peers in one run: `node --conditions=dure-source bench/turn.ts [--rounds 5] [--scale 1] [--only plain,stream,first-token,unhappy]`.
+ * Durable turns against peers in one run: `node --conditions=dure-source bench/turn.ts [--rounds 5] [--scale 1] [--only plain,steps,stream,first-token,unhappy]`.
  * What each part measures and what it should be: bench/README.md, docs/spec/platform §10.
  */
 
 import { parseArgs } from "node:util";
+import { defineService, flow } from "../packages/dure/src/engine/service.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { median, overRounds, printBound, printFact, printMachine, printTable, printTitle } from "./lib/figures.ts";
 import { sessionOf, startDure, type BenchDure } from "./lib/dure.ts";
@@ -17,7 +18,12 @@ import { StreamClient } from "./lib/stream-client.ts";
 const MESSAGE = "When does my parcel arrive?";
 /** Readers of the event log that are attached in the unhappy shape. */
 const READERS = 10;
-const PARTS = { plain, stream, "first-token": firstToken, unhappy } as const;
+/** Steps of a turn that does nothing else, and how many at once. Source: docs/spec/platform §10. */
+const STEPS = 200;
+const WIDE = 20;
+/** Statements that write a turn; each is a transaction. */
+const TURN_WRITES = ["accept_turn", "journal_turn", "effect_intent", "effect_settle", "finish_turn"];
+const PARTS = { plain, steps, stream, "first-token": firstToken, unhappy } as const;
 
 const { values: options } = parseArgs({
   options: {
@@ -63,6 +69,34 @@ async function plain(server: BenchPostgres): Promise<void> {
     printBound("statements per turn", overRounds(results.dure, (round) => round.statements), { direction: "≤", must: 10, aim: 5 });
     printBound("CPU per turn in this process", overRounds(results.dure, (round) => round.cpuPerTurn), { direction: "≤", aim: 1 }, " ms");
   }
+}
+
+// --- a turn that is nothing but steps
+
+async function steps(server: BenchPostgres): Promise<void> {
+  const work = defineService({
+    name: "steps",
+    agents: {},
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        for (let done = 0; done < STEPS; done += WIDE) await Promise.all(Array.from({ length: WIDE }, (_, lane) => turn.step(`${done + lane}`, () => lane)));
+        return turn.done({ message: "" });
+      }),
+    },
+  });
+  const url = await server.database("dure_steps");
+  await using dure = await startDure({ url, model: instantModel(SHORT).offline, service: work });
+  const turns = scaled(50);
+  const loop = (round: string) => counted(url, dure, () => closedLoop({ workers: 1, turns, turn: (worker, index) => dure.turn(sessionOf(round, worker, index), MESSAGE) }));
+  await loop("warm");
+
+  const { dure: results } = await alternate(rounds, { dure: (round) => loop(`${round}`) });
+
+  printTitle(`A turn of ${STEPS} durable no-op steps, ${WIDE} wide (${rounds} rounds of ${turns} turns)`);
+  printBound("whole turn, p50", overRounds(results, (round) => round.p50), { direction: "≤", must: 150, aim: 100 }, " ms");
+  printFact("whole turn, p99", overRounds(results, (round) => round.p99), " ms");
+  printFact("statements per turn", overRounds(results, (round) => round.statements));
+  printFact("write transactions per turn, NOTIFY and lease included", overRounds(results, (round) => round.writes));
 }
 
 // --- a streamed turn, through HTTP
@@ -223,7 +257,12 @@ async function counted(url: string, dure: BenchDure, work: () => Promise<Round>)
 function printCounts(results: readonly CountedRound[]): void {
   const names = [...results.at(-1)!.byName].toSorted(([, a], [, b]) => b - a).filter(([, count]) => count >= 0.005);
   printFact("write transactions per turn, NOTIFY and lease included", overRounds(results, (round) => round.writes));
+  printBound("of them commits of the turn itself", overRounds(results, (round) => commitsOf(round)), { direction: "≤", aim: 2 });
   console.log(`  statements per turn by name: ${names.map(([name, count]) => `${name} ${count.toFixed(2)}`).join(", ")}`);
+}
+
+function commitsOf({ byName }: CountedRound): number {
+  return TURN_WRITES.reduce((sum, name) => sum + (byName.get(name) ?? 0), 0);
 }
 
 function printRounds(peers: Readonly<Record<string, readonly Round[]>>): void {

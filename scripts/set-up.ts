@@ -55,6 +55,11 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
     run: async ({ project, team, env }) => talkOnce(await startAt(team, { project, env })),
   },
   {
+    name: "dure dev",
+    lacks: async () => undefined,
+    run: async ({ project, team, env }) => talkOnce(await startAt(team, { project, env, command: "dev" })),
+  },
+  {
     name: "port 4600 taken",
     lacks: async () => undefined,
     run: portTaken,
@@ -131,13 +136,15 @@ interface StartedTeam {
 interface StartOptions {
   readonly project: string;
   readonly env: NodeJS.ProcessEnv;
+  /** Default `start`. */
+  readonly command?: "start" | "dev";
   /** Program and arguments that end in running what follows them, in the same process. */
   readonly as?: readonly string[];
 }
 
-/** `dure start`, as soon as it says its address. */
+/** `dure start` or `dure dev`, as soon as it says its address. */
 async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
-  const line = [...(at.as ?? []), process.execPath, bin(at.project), "start", "--json"];
+  const line = [...(at.as ?? []), process.execPath, bin(at.project), at.command ?? "start", "--json"];
   const child = spawn(line[0]!, line.slice(1), { cwd: team, env: { ...at.env, PORT: "0" }, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   const collect = (chunk: Buffer): void => void (output += chunk.toString());

@@ -30,6 +30,8 @@ export interface BenchDure extends AsyncDisposable {
 export interface BenchDureOptions {
   readonly url: string;
   readonly model: OfflineModel;
+  /** Default: one chat agent that answers. */
+  readonly service?: Service;
   /** Absent: nothing is limited. */
   readonly budgets?: BudgetLimits;
   /** Sweeps this often, milliseconds. Absent: not at all; the product does it every 10 minutes. */
@@ -45,7 +47,7 @@ export function chatService(): Service {
   });
 }
 
-export async function startDure({ url, model, budgets: limits, retentionEveryMs }: BenchDureOptions): Promise<BenchDure> {
+export async function startDure({ url, model, service = chatService(), budgets: limits, retentionEveryMs }: BenchDureOptions): Promise<BenchDure> {
   await using stack = new AsyncDisposableStack();
   const clock = systemClock;
   const logger = silentLogger;
@@ -69,7 +71,7 @@ export async function startDure({ url, model, budgets: limits, retentionEveryMs 
   budgets?.start();
   stack.defer(async () => budgets?.stop());
   const engine = new Engine({
-    services: [chatService()],
+    services: [service],
     database,
     notifications,
     models,

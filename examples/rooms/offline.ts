@@ -7,7 +7,7 @@ import { offlineModel, type ModelRequest, type OfflineModel, type OfflineReply }
 export const roomModels: readonly OfflineModel[] = [
   agent("ruda", (heard) => {
     if (heard.isAgent) return heard.called === undefined ? { toolCalls: [{ name: "end_conversation", args: {} }] } : `확인했어요. 고마워요, ${heard.author}!`;
-    const target = heard.isThread ? undefined : SKILLS.find(({ words }) => words.some((word) => heard.text.includes(word)));
+    const target = heard.isThread ? undefined : (SKILLS.find(({ name }) => isAskedFor(name, heard.text)) ?? SKILLS.find(({ words }) => words.some((word) => heard.text.includes(word))));
     if (!target) return heard.isThread ? "네, 이 자리에서 함께 보고 있어요." : `네, ${heard.author} 님. 리뷰는 이든, 배포는 세움, 시험은 다짐이 맡고 있어요. 무엇을 도와드릴까요?`;
     if (heard.called === undefined) return { toolCalls: [{ name: "collaborate", args: { targetAgent: target.agent, message: `${heard.author} 님의 부탁이에요: ${heard.text.replace(/^@\S+\s*/, "")}` } }] };
     return heard.called["ok"] === true ? `${target.name}에게 맡겼어요. 새 자리에서 함께 볼 수 있어요.` : `지금은 맡기지 못했어요. ${hintOf(heard.called)}`;
@@ -25,6 +25,11 @@ const SKILLS = [
   { agent: "seum", name: "세움", words: ["배포", "서버", "장애"] },
   { agent: "dajim", name: "다짐", words: ["테스트", "시험", "품질"] },
 ] as const;
+
+/** `이든과 같이`, `세움에게`: by name, but not called by the person itself. */
+function isAskedFor(name: string, text: string): boolean {
+  return new RegExp(`(?<!@)${name}`, "u").test(text);
+}
 
 const REVIEW = `코드를 읽어 보았어요. 두 가지만 고치면 좋겠습니다.
 

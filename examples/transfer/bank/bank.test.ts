@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -127,6 +129,18 @@ describe("the bank over HTTP", () => {
 });
 
 describe("the client", () => {
+  test("takes only the bank's own word for a no, not any 404", async () => {
+    const proxy = createServer((_request, response) => void response.writeHead(404, { "content-type": "text/html" }).end("<h1>no such page</h1>")).listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const client = bankClient(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    const bank = await aBank();
+
+    const answers = [await client.find("k"), await bankClient(`${bank.url}/elsewhere`).find("k"), await bankClient(bank.url).find("k")];
+    proxy.close();
+
+    expect(answers.map(({ outcome }) => outcome)).toEqual(["unknown", "unknown", "not_happened"]);
+  });
+
   test("tells booked from refused", async () => {
     const bank = await aBank();
     const client = bankClient(bank.url);

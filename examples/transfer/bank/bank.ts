@@ -50,7 +50,7 @@ export async function startBank({ port = 0, accounts, file, faults: initial = []
   app.get("/", () => ({ service: "example-bank", file: file ?? null, pid: process.pid }));
   addTransferRoutes(app, opened.promise, faults, stopping.signal);
   addFaultRoutes(app, faults);
-  app.setNotFoundHandler((_request, reply) => problem(reply, 404, "NOT_FOUND", "There is nothing at this address."));
+  app.setNotFoundHandler((_request, reply) => problem(reply, 404, "NO_SUCH_ADDRESS", "There is nothing at this address."));
   app.setErrorHandler((error, _request, reply) => {
     const status = (error as { statusCode?: number }).statusCode ?? 500;
     return problem(reply, status, status < 500 ? "INVALID_REQUEST" : "INTERNAL", error instanceof Error ? error.message : String(error));

@@ -83,7 +83,8 @@ export function bankClient(url: string, { timeoutMs = 10_000 }: BankClientOption
       const limit = limited(signal);
       try {
         const { status, body } = await exchange(`${base}/transfers/${encodeURIComponent(key)}`, { redirect: "error", signal: limit });
-        if (status === 404) return { outcome: "not_happened" };
+        // A proxy or a wrong address answers 404 too; only the bank's own word is a no.
+        if (status === 404 && notFoundSchema.safeParse(body).success) return { outcome: "not_happened" };
         const booked = status === 200 ? bookedSchema.safeParse(body) : undefined;
         if (booked?.success) return { outcome: "happened", transactionId: booked.data.transaction_id };
         return { outcome: "unknown", cause: new BankError("unknown", `The bank at ${base} answered the probe of ${key} with ${status}.`) };
@@ -95,6 +96,7 @@ export function bankClient(url: string, { timeoutMs = 10_000 }: BankClientOption
 }
 
 const bookedSchema = z.looseObject({ transaction_id: z.string().min(1), status: z.literal("booked") });
+const notFoundSchema = z.object({ code: z.literal("NOT_FOUND") });
 const refusedSchema = z.object({
   code: z.enum(["INSUFFICIENT_FUNDS", "LIMIT_EXCEEDED", "UNKNOWN_ACCOUNT", "INVALID_REQUEST"]),
   message: z.string(),

@@ -179,6 +179,30 @@ test.for([["ko-KR", "dark"], ["en-US", "light"]] as const)("it is whole at 360 p
   expect((await dure.jobs.get(id)).outcome).toBe("max_turns");
 });
 
+test("whoever opens a running job late sees how long its turn has taken already", { timeout: 60_000 }, async () => {
+  const id = await ask("멈춤: 오래 걸리는 일", { waitSec: 0 });
+  await using early = await open(`/jobs/${id}`);
+  const taken = (page: Page): Promise<number> => page.locator(".exchange-now span[aria-hidden]", { hasText: / s$/ }).first().innerText().then(Number.parseFloat);
+  await expect.poll(() => taken(early.page), { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
+
+  await using late = await open(`/jobs/${id}`);
+
+  expect(await taken(late.page)).toBeGreaterThanOrEqual(4);
+  await dure.jobs.cancel(id);
+});
+
+test("a search looks on in older jobs that the list has not read yet", { timeout: 90_000 }, async () => {
+  await ask("알림: 아주 오래된 소식", { maxTurns: 1 });
+  await Promise.all(Array.from({ length: 60 }, (_, index) => ask(`알림: 새로운 소식 ${index}`, { maxTurns: 1, waitSec: 0, target: index % 2 ? "seum" : "eden" })));
+  await using opened = await open("/jobs");
+  const { page } = opened;
+  await page.locator(".job-row").first().waitFor();
+
+  await page.getByRole("textbox").first().fill("아주 오래된");
+
+  await expect.poll(() => page.locator(".job-row-message").allInnerTexts(), { timeout: 20_000 }).toEqual(["알림: 아주 오래된 소식"]);
+});
+
 test("an unknown job says so and leads back", { timeout: 60_000 }, async () => {
   await using opened = await open("/jobs/job_00000000000000000000000000");
 

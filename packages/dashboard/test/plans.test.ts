@@ -98,8 +98,8 @@ describe("decisions", () => {
     for (const one of [event("worker.spawn", 1_000, { member: "implementer", try: 1 }), event("worker.progress", 2_000, { member: "implementer", try: 1, progress: 0.5, task: "writing", tokens: 90 }), event("worker.complete", 3_000, { member: "implementer", try: 1 })]) all.push(signsAfter(all.at(-1)!, one));
 
     expect(all[2]).toEqual({ a: { try: 1, kind: "implement", member: "implementer", progress: 0.5, task: "writing", tokens: 90, at: 2_000 } });
-    expect(stalledFor({ status: "running" }, all[2]!["a"], 31_000)).toBeUndefined();
-    expect(stalledFor({ status: "running" }, all[2]!["a"], 33_000)).toBe(31_000);
+    expect(stalledFor({ status: "running" }, all[2]!["a"], 12_000)).toBeUndefined();
+    expect(stalledFor({ status: "running" }, all[2]!["a"], 12_001)).toBe(10_001);
     expect(stalledFor({ status: "succeeded" }, all[2]!["a"], 99_000)).toBeUndefined();
     expect(stalledFor({ status: "running" }, all[3]!["a"], 99_000)).toBeUndefined(); // a command runs, which says nothing
   });

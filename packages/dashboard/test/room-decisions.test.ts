@@ -144,7 +144,7 @@ describe("news", () => {
 });
 
 test("an agent that can be reached on one account is reachable", () => {
-  const account = (state: "ready" | "paused" | "refused") => ({ adapter: "web", id: "ruda", state, detail: null, changedAt: 1 });
+  const account = (state: "ready" | "paused" | "refused") => ({ adapter: "web", id: "ruda", state, platformId: null, detail: null, changedAt: 1 });
 
   expect(onlineOf({ accounts: [account("refused"), account("ready")] })).toBe("ready");
   expect(onlineOf({ accounts: [account("refused"), account("paused")] })).toBe("paused");

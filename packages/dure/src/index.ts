@@ -60,7 +60,8 @@ export type { Escalation, EscalationSeverity, EscalationSource, EscalationStatus
 
 // Jobs: exchanges between agents
 export type { Job, JobOutcome, JobStatus, JobTurn, JobWords } from "./jobs/job.ts";
-export type { AskRequest, AskResult, JobDetail, JobFrame, Jobs, RecoveryReport } from "./jobs/jobs.ts";
+export type { AskRequest, AskResult } from "./jobs/ask.ts";
+export type { JobDetail, JobFrame, Jobs, RecoveryReport } from "./jobs/jobs.ts";
 export type { JobPayload } from "./jobs/payloads.ts";
 
 // What a running team says and is asked

@@ -61,6 +61,12 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
           ))}
         </ul>
       )}
+      {agent.persona !== null && (
+        <details className="agent-persona">
+          <summary>{words.persona}</summary>
+          <p>{agent.persona}</p>
+        </details>
+      )}
     </article>
   );
 }
@@ -84,6 +90,7 @@ function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }):
         <span>
           {account.adapter} · <strong data-state={account.state}>{text.agents.states[account.state]}</strong>
         </span>
+        <span className="soft small agent-account-id">{[account.id, account.platformId].filter((id) => id !== null).join(" · ")}</span>
         <span className="soft small">{account.detail ?? text.agents.since(whenOf(account.changedAt, language))}</span>
         {pause.error !== null && <span className="error-note small">{pause.error.message}</span>}
       </span>

@@ -8,6 +8,7 @@ import { useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useAgents } from "../rooms/use-rooms.ts";
+import { Prose } from "../prose.tsx";
 import { AgentFacts } from "./agent-facts.tsx";
 import "./agents.css";
 
@@ -53,7 +54,7 @@ export function AgentsPage(): ReactNode {
         <div className="agents-empty">
           <IconUsers size={30} stroke={1.4} aria-hidden />
           <p>{all.length === 0 ? text.agents.empty : text.agents.noMatch(search.trim())}</p>
-          {all.length === 0 && <p className="soft small">{text.agents.emptyHint}</p>}
+          {all.length === 0 && <p className="soft small"><Prose text={text.agents.emptyHint} /></p>}
         </div>
       )}
       <ul className="agents-list">
@@ -68,7 +69,7 @@ export function AgentsPage(): ReactNode {
 }
 
 function wordsOf({ id, displayName, service, channel, accounts }: RoomAgent): string {
-  return [displayName, id, service, channel, ...accounts.map(({ adapter }) => adapter)].join(" ");
+  return [displayName, id, service, channel, ...accounts.flatMap(({ adapter, id: account, platformId }) => [adapter, account, platformId])].join(" ");
 }
 
 /** What changes an agent's facts: accounts, and work that begins and ends. */

@@ -2,11 +2,12 @@ import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { IconArrowsExchange, IconSearch, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { DureError, JOB_STATUSES, type Job } from "dure/client";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf, whenOf } from "../when.ts";
+import { Prose } from "../prose.tsx";
 import { excerptOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
 import { StatusBadge } from "./status-badge.tsx";
@@ -23,6 +24,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const all = jobs.data?.pages.flatMap(({ items }) => items) ?? [];
   const wanted = lettersOf(search.trim());
   const shown = all.filter((job) => lettersOf(wordsOf(job)).includes(wanted));
+  useSearchOn(jobs, wanted !== "" && shown.length < FOUND_LEAST);
   const Title = picked === undefined ? "h1" : "h2"; // a picked job has the page's first heading
   const isFiltered = status !== undefined || agent !== undefined || root !== undefined || wanted !== "";
   return (
@@ -52,11 +54,11 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         </Button>
       )}
       {jobs.error !== null && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
-      {jobs.isSuccess && shown.length === 0 && (
+      {jobs.isSuccess && shown.length === 0 && !jobs.hasNextPage && (
         <div className="jobs-empty">
           <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
           <p>{isFiltered ? text.jobs.noMatch : text.jobs.empty}</p>
-          <p className="soft small">{isFiltered ? text.jobs.noMatchHint : text.jobs.emptyHint}</p>
+          <p className="soft small"><Prose text={isFiltered ? text.jobs.noMatchHint : text.jobs.emptyHint} /></p>
         </div>
       )}
       {shown.length > 0 && (
@@ -73,6 +75,17 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
       )}
     </section>
   );
+}
+
+/** A search looks on through older pages by itself until it has found so many, or has read so many pages; from there on with the button. */
+const FOUND_LEAST = 20;
+const PAGES_MOST = 20;
+
+function useSearchOn({ data, hasNextPage, isFetching, isError, fetchNextPage }: ReturnType<typeof useJobList>, looksOn: boolean): void {
+  const goesOn = looksOn && hasNextPage && !isFetching && !isError && (data?.pages.length ?? 0) < PAGES_MOST;
+  useEffect(() => {
+    if (goesOn) void fetchNextPage();
+  }, [goesOn, fetchNextPage]);
 }
 
 function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {

@@ -103,7 +103,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
   const name = nameIn(job, speaker);
   const isSpeaking = job.status === "RUNNING" && job.waiting === null;
   const said = useLiveText(job, speaker, isSpeaking);
-  const elapsed = useElapsed();
+  const elapsed = useElapsed(job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? job.updatedAt));
   if (job.waiting !== null) {
     return (
       <p className="exchange-now" role="status">
@@ -131,12 +131,11 @@ function Now({ job }: { job: JobDetail }): ReactNode {
   );
 }
 
-/** Milliseconds since this line is seen, by the second. */
-function useElapsed(): number {
-  const [from] = useState(() => systemClock.monotonic());
-  const [elapsed, setElapsed] = useState(0);
-  useEffect(() => systemClock.every(1_000, () => setElapsed(systemClock.monotonic() - from)), [from]);
-  return Math.floor(elapsed / 1_000) * 1_000;
+/** Milliseconds since then, by the second; whoever comes late sees how long it has taken already. @param from by the server's clock. */
+function useElapsed(from: number): number {
+  const [now, setNow] = useState(() => systemClock.now());
+  useEffect(() => systemClock.every(1_000, () => setNow(systemClock.now())), []);
+  return Math.max(Math.floor((now - from) / 1_000) * 1_000, 0);
 }
 
 function Time({ at, words }: { at: number; words: string }): ReactNode {

@@ -3,6 +3,7 @@ import { DureError } from "dure/client";
 import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { Prose } from "../prose.tsx";
 
 /** What the service remembers; the server shows it in dev mode only. */
 export function MemoryView({ sessionId, version }: { sessionId: string; version: number }): ReactNode {
@@ -16,7 +17,7 @@ export function MemoryView({ sessionId, version }: { sessionId: string; version:
     enabled: allowed,
     placeholderData: (before) => before,
   });
-  if (!allowed) return <p className="panel-empty">{text.panel.memoryOff}</p>;
+  if (!allowed) return <p className="panel-empty"><Prose text={text.panel.memoryOff} /></p>;
   if (debug.error instanceof DureError && debug.error.class !== "not-found") return <p className="panel-empty">{debug.error.message}</p>;
   const { summaryText = "", rawHistory = [] } = debug.data?.memory ?? {};
   return (

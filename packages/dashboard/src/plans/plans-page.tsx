@@ -7,6 +7,7 @@ import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";
+import { Prose } from "../prose.tsx";
 import "./plans.css";
 import { useRunFilters } from "./run-filters.ts";
 import { Bar, RunMark } from "./status-mark.tsx";
@@ -181,7 +182,7 @@ function Empty({ words, hint }: { words: string; hint?: string }): ReactNode {
     <div className="plans-empty">
       <IconSitemap size={30} stroke={1.4} aria-hidden />
       <p>{words}</p>
-      {hint !== undefined && <p className="soft small">{hint}</p>}
+      {hint !== undefined && <p className="soft small"><Prose text={hint} /></p>}
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf } from "../when.ts";
+import { Prose } from "../prose.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { PLAN_KEYS, useMayRun, useNow } from "./use-plans.ts";
@@ -75,7 +76,7 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   const pause = useOrder(run.id, () => client.plans.pause(run.id));
   const resume = useOrder(run.id, () => client.plans.resume(run.id));
   const cancel = useOrder(run.id, () => client.plans.cancel(run.id));
-  if (!mayRun) return <p className="soft small">{words.notYours}</p>;
+  if (!mayRun) return <p className="soft small"><Prose text={words.notYours} /></p>;
   const isOver = isRunOver(run.status);
   const error = pause.error ?? resume.error ?? cancel.error;
   const isStored = [pause, resume, cancel].some(({ data }) => data?.carriedOut === false) && !isOver;

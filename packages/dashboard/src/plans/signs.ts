@@ -1,4 +1,4 @@
-import type { PairMember, PlatformEvent, PlanPort, PlanStep } from "dure/client";
+import { STALLED_AFTER_MS, type PairMember, type PlatformEvent, type PlanPort, type PlanStep } from "dure/client";
 import { spanOf } from "../when.ts";
 
 /** What is known of the work on a port beside its row: from its steps, then from events. */
@@ -17,9 +17,6 @@ export interface Sign {
 }
 
 export type Signs = Readonly<Record<string, Sign>>;
-
-/** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
-const STALLED_MS = 30_000;
 
 /** Signs after an event of the run. Pure. */
 export function signsAfter(signs: Signs, { type, data, at }: PlatformEvent): Signs {
@@ -70,7 +67,7 @@ export function younger(told: Sign | undefined, read: Sign | undefined): Sign | 
 export function stalledFor(port: Pick<PlanPort, "status">, sign: Pick<Sign, "member" | "at"> | undefined, now: number): number | undefined {
   if (port.status !== "running" || sign === undefined || sign.member === null) return undefined;
   const silent = now - sign.at;
-  return silent > STALLED_MS ? silent : undefined;
+  return silent > STALLED_AFTER_MS ? silent : undefined;
 }
 
 /** The share of a port that is done, 0 to 1: a try counts up to its end, which only success reaches. Pure. */

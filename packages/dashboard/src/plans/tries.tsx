@@ -130,6 +130,16 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
   );
 }
 
+/** Files in which what a worker says and what git found part. */
+function Parted({ title, paths }: { title: string; paths: readonly string[] }): ReactNode {
+  return (
+    <p className="small claim-parted">
+      <IconAlertTriangle size={15} aria-hidden /> {title}: {paths.slice(0, 10).map((path, index) => <code key={path}>{index === 0 ? path : `, ${path}`}</code>)}
+      {paths.length > 10 && ` +${paths.length - 10}`}
+    </p>
+  );
+}
+
 /** One step: who did what, how long it took, and what was printed. */
 export function Step({ step }: { step: PlanStep }): ReactNode {
   const text = useText();
@@ -164,6 +174,8 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
               {work.error.message} {work.error.hint ?? ""}
             </p>
           )}
+          {work.failedFiles !== undefined && work.failedFiles.length > 0 && <Parted title={words.failedFiles} paths={work.failedFiles} />}
+          {work.unclaimedFiles !== undefined && work.unclaimedFiles.length > 0 && <Parted title={words.unclaimedFiles} paths={work.unclaimedFiles} />}
           {work.changes !== undefined && work.changes.length > 0 && (
             <details className="plan-details">
               <summary>{words.changed(work.changes.length)}</summary>

@@ -73,7 +73,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
 /** A line of dure in an agent's name: quiet, unless it asks something. */
 function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
   const { text, language } = useLanguage();
-  const asks = message.buttons !== null && message.buttons.length > 0;
+  const asks = answersOf(message).length > 0;
   const Icon = asks ? IconHelpCircle : IconInfoCircle;
   return (
     <li className="room-notice" id={message.id} data-asks={asks || undefined} data-lit={lit || undefined}>
@@ -142,13 +142,21 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
   );
 }
 
+/** What a message offers to answer. `lift:` opens the place again, for which the page has a button of its own. */
+function answersOf({ buttons }: RoomMessage): readonly { readonly escalation: string; readonly value: string; readonly label: string }[] {
+  return (buttons ?? []).flatMap(({ value, label }) => {
+    const colon = value.indexOf(":");
+    return value.startsWith("lift:") ? [] : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label }];
+  });
+}
+
 /** Buttons answer the question that the message asks; the first answer counts, wherever it was given. */
 function Buttons({ message }: { message: RoomMessage }): ReactNode {
   const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
   const isAdmin = useIsAdmin();
-  const buttons = (message.buttons ?? []).map(({ value, label }) => ({ escalation: value.slice(0, value.indexOf(":")), value: value.slice(value.indexOf(":") + 1), label }));
+  const buttons = answersOf(message);
   const escalations = useEscalations(isAdmin && buttons.length > 0);
   const answer = useMutation({
     mutationFn: ({ escalation, value }: { escalation: string; value: string }) => client.answerEscalation(escalation, { value }),

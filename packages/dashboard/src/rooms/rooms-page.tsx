@@ -6,6 +6,7 @@ import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import "../chat/chat.css";
 import { useText } from "../language.tsx";
+import { Prose } from "../prose.tsx";
 import "../panel/panel.css";
 import { AskName } from "./ask-name.tsx";
 import { PlaceView } from "./place-view.tsx";
@@ -67,7 +68,7 @@ function Empty({ title, hint, onRetry }: { title: string; hint: string; onRetry?
     <div className="center-page">
       <IconMessages size={36} stroke={1.4} className="soft" aria-hidden />
       <h1>{title}</h1>
-      <p className="soft">{hint}</p>
+      <p className="soft"><Prose text={hint} /></p>
       {onRetry !== undefined && (
         <Button variant="default" onClick={onRetry}>
           {text.connection.retry}

@@ -7,6 +7,8 @@ import type { Timeline } from "./timeline.ts";
 
 /** Unread marks are looked for so often where the log of events is not followed, milliseconds. */
 const LIST_EVERY_MS = 20_000;
+/** Threads of a channel that the page lists and searches; the server gives no more at once. */
+const THREADS_MOST = 500;
 /** A suspension ends by itself and tells nobody: the place is looked at so often, milliseconds. */
 const SUSPENDED_EVERY_MS = 5_000;
 
@@ -32,7 +34,7 @@ export function useTimeline(who: Speaker, place: string): UseQueryResult<Timelin
 
 export function useThreads(who: Speaker, room: string | undefined): UseQueryResult<readonly Thread[]> {
   const { client } = useParts();
-  return useQuery({ queryKey: ROOM_KEYS.threads(who, room ?? ""), queryFn: ({ signal }) => client.rooms(who).threads(room ?? "", { signal }), enabled: room !== undefined });
+  return useQuery({ queryKey: ROOM_KEYS.threads(who, room ?? ""), queryFn: ({ signal }) => client.rooms(who).threads(room ?? "", { signal, limit: THREADS_MOST }), enabled: room !== undefined });
 }
 
 /** Asked for unless `id` is undefined. */

@@ -4,6 +4,7 @@ import { DureError } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { Prose } from "../prose.tsx";
 
 /** Asks for the token once; the server keeps it in a cookie that scripts cannot read. */
 export function Login(): ReactNode {
@@ -35,7 +36,7 @@ export function Login(): ReactNode {
         <Button type="submit" size="md" loading={login.isPending} disabled={token.trim() === ""} fullWidth>
           {text.login.submit}
         </Button>
-        <p className="soft small">{text.login.hint}</p>
+        <p className="soft small"><Prose text={text.login.hint} /></p>
       </form>
     </main>
   );

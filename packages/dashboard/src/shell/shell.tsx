@@ -6,6 +6,7 @@ import { DureError, type Me } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { Prose } from "../prose.tsx";
 import { Login } from "./login.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
 
@@ -67,7 +68,7 @@ function Unreachable({ error, onRetry }: { error: Error; onRetry: () => void }):
     <main className="center-page" role="alert">
       <IconPlugConnectedX size={36} stroke={1.4} className="soft" />
       <h1>{text.connection.unreachable}</h1>
-      <p className="soft">{text.connection.unreachableHint}</p>
+      <p className="soft"><Prose text={text.connection.unreachableHint} /></p>
       <p className="soft small">{error.message}</p>
       <Button variant="default" onClick={onRetry}>
         {text.connection.retry}

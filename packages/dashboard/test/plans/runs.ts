@@ -51,6 +51,7 @@ const DEFINITION: RunDetail["definition"] = {
   roles: "hexagonal",
   limits: { maxConcurrency: 3, parallelEnabled: true, timeoutPerPortMs: 1_800_000, tries: 3, merge: "at_end" },
   isolationWanted: "enforced",
+  violations: "stop",
   workers: [{ role: "default", kind: "acp", command: ["claude-agent-acp"] }],
   contracts: [{ path: "src/ports/sessions.ts", by: "orchestrator" }],
 };
@@ -131,7 +132,7 @@ export function aStep(port: string, change: Partial<PlanStep>): PlanStep {
   const at = NOW() - 60_000 + steps * 100;
   const id = ++steps;
   const node = { id: `run_1/${port}/${id}`, parent: "run_1/operator", root: "run_1", path: ["run_1", "run_1/operator", `run_1/${port}/${id}`], depth: 2 } as const;
-  return { id, node, port, try: 1, kind: "implement", member: "implementer", worker: "acp", status: "done", starts: 1, progress: 1, task: "", tokensIn: 4_100, tokensOut: 800, output: null, log: "", startedAt: at, seenAt: at + 20_000, finishedAt: at + 20_000, ...change };
+  return { id, node, port, try: 1, kind: "implement", member: "implementer", worker: "acp", status: "done", starts: 1, progress: 1, task: "", tokensIn: 4_100, tokensOut: 800, output: null, log: "", startedAt: at, seenAt: at + 20_000, stalled: false, finishedAt: at + 20_000, ...change };
 }
 
 const FEEDBACK = {

@@ -5,19 +5,22 @@ import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import { chooseLlm } from "../engine/agent-run.ts";
 import type { AnyService, LeafService } from "../engine/combine.ts";
 import type { Service } from "../engine/service.ts";
 import { checkServer } from "../durable/migrate.ts";
 import { systemClock, withTimeout } from "../kernel/clock.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
-import { modelName, type Llm } from "../models/card.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { modelName } from "../models/card.ts";
 import type { LlmRef } from "../models/model.ts";
-import { DEFAULT_PRICES, priceOf } from "../models/prices.ts";
+import { Models } from "../models/models.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { openSandbox, type IsolationKind } from "../plans/sandbox/sandbox.ts";
+import { agentServices } from "../team/agents.ts";
 import { loadTeam, type LoadedTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
-import { modelOf, originText, pricesOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
+import { everyModelOf, modelOf, originText, pricesOf, providersOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
+import { isLoopbackName } from "../server/access.ts";
 import { checkAccounts, checkWaiting, type AccountFinding } from "../team/rooms.ts";
 import { openDatabase } from "./database.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
@@ -49,7 +52,7 @@ export async function doctor(options: { folder: string; environment: Environment
   for (const warning of options.environment.warnings) show({ name: "environment", status: "warn", detail: warning });
   const team = await checkTeam(options.folder, options.environment, show);
   if (team) {
-    for (const check of checkModels(team, options.environment)) show(check);
+    for (const check of await checkModels(team, options.environment)) show(check);
     for (const check of await checkServerAddress(team, options.environment)) show(check);
     for (const check of await checkRooms(team, options.environment)) show(check);
   }
@@ -80,32 +83,52 @@ async function checkTeam(folder: string, environment: Environment, show: (check:
   }
 }
 
-function checkModels(team: LoadedTeam, environment: Environment): Check[] {
-  const keys: Readonly<Record<string, string | undefined>> = { openai: environment.openaiApiKey, anthropic: environment.anthropicApiKey };
-  const variables: Readonly<Record<string, string>> = { openai: "OPENAI_API_KEY", anthropic: "ANTHROPIC_API_KEY" };
-  const offline = new Set(["echo", ...(team.config.offlineModels ?? []).map((model) => model.name)]);
-  const prices = { ...DEFAULT_PRICES, ...pricesOf(team.config) };
-  return [...modelsOf(team, environment)].map(([name, { llm, agents }]): Check => {
-    const usedBy = `${name}, used by ${agents.join(", ")}`;
-    const variable = variables[llm.provider];
-    if (variable !== undefined && !keys[llm.provider]) return { name: "model", status: "fail", detail: `${usedBy}: no key`, hint: `Set ${variable}, or DURE_MODEL=offline.` };
-    if (llm.provider === "offline" && !offline.has(llm.model)) return { name: "model", status: "fail", detail: `${usedBy}: nobody registered it`, hint: `Known are ${[...offline].join(", ")}; add it to offlineModels.` };
-    if (priceOf(prices, llm) === undefined) return { name: "model", status: "warn", detail: `${usedBy}: no price, so it is counted in tokens`, hint: `Add prices: { "${name}": { in: …, out: … } } in USD per million tokens.` };
-    return { name: "model", status: "ok", detail: usedBy };
-  });
+/** Each model is asked a real question, so that a wrong key, name or address shows here and not in the first conversation. */
+async function checkModels(team: LoadedTeam, environment: Environment): Promise<Check[]> {
+  const models = new Models({ clock: systemClock, logger: silentLogger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] });
+  try {
+    const used = await modelsOf(team, environment);
+    return await Promise.all([...used].map(([name, { llm, agents }]) => checkModel(models, llm, `${name}, used by ${agents.join(", ")}`)));
+  } catch (error) {
+    return [failed("agents", error)];
+  }
 }
 
-/** Every model that an agent may call, fallbacks included. */
-function modelsOf(team: LoadedTeam, environment: Environment): Map<string, { llm: LlmRef; agents: string[] }> {
+/** Longest wait for the answer of one model, milliseconds. */
+const MODEL_WAIT = 5_000;
+/** Enough for a word; a model that thinks first answers nothing within it, which says as well that it is there. */
+const MODEL_TOKENS = 16;
+/** Failures of a model that was reached, let us in, and knows its name. */
+const REACHED = new Set(["MODEL_EMPTY", "MODEL_FORMAT", "MODEL_REFUSED"]);
+
+async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<Check> {
+  try {
+    const call = models.resolve(llm);
+    if (llm.provider === "offline") return { name: "model", status: "ok", detail: usedBy };
+    await call.stream({ messages: [{ role: "user", text: "Say ok." }], maxOutputTokens: MODEL_TOKENS }, { timeoutMs: MODEL_WAIT });
+  } catch (error) {
+    const code = codeOf(error) ?? "";
+    if (code === "MODEL_TIMEOUT") return { name: "model", status: "fail", detail: `${usedBy}: no answer within ${MODEL_WAIT / 1_000} s`, hint: "Check the address and the connection; a slow model may still do." };
+    if (code === "MODEL_RATE_LIMITED") return { name: "model", status: "warn", detail: `${usedBy}: answers, but takes no more calls at the moment`, hint: "Wait, or raise the limit at the provider." };
+    if (!REACHED.has(code)) return { ...failed("model", error), detail: `${usedBy}: ${code} ${messageOf(error)}` };
+  }
+  if (models.priceOf(llm) === undefined) return { name: "model", status: "warn", detail: `${usedBy}: answers, but has no price, so it is counted in tokens`, hint: `Add prices: { "${modelName(llm)}": { in: …, out: … } } in USD per million tokens.` };
+  return { name: "model", status: "ok", detail: `${usedBy}: answers` };
+}
+
+/** Every model that an agent may call, fallbacks included; the same one at two addresses is two. */
+async function modelsOf(team: LoadedTeam, environment: Environment): Promise<Map<string, { llm: LlmRef; agents: string[] }>> {
   const models = new Map<string, { llm: LlmRef; agents: string[] }>();
   const ofTeam = modelOf(team.config, environment);
-  for (const service of Object.values(team.services).flatMap(leavesOf)) {
+  const services = [...Object.values(team.services), ...(await agentServices(team))];
+  for (const service of services.flatMap(leavesOf)) {
     for (const [key, agent] of Object.entries(service.agents)) {
-      const llm: Llm = environment.model !== undefined ? ofTeam : (agent.card.llm ?? ofTeam);
+      const llm = chooseLlm(agent.card.llm, ofTeam, everyModelOf(environment));
       for (const ref of [llm, ...llm.fallbacks]) {
-        const known = models.get(modelName(ref));
+        const name = ref.baseUrl === undefined ? modelName(ref) : `${modelName(ref)} at ${ref.baseUrl}`;
+        const known = models.get(name);
         if (known) known.agents.push(`${service.name}.${key}`);
-        else models.set(modelName(ref), { llm: ref, agents: [`${service.name}.${key}`] });
+        else models.set(name, { llm: ref, agents: [`${service.name}.${key}`] });
       }
     }
   }
@@ -137,12 +160,10 @@ function leavesOf(service: AnyService): readonly Service[] {
   return leaves.filter((leaf) => leaf.kind === "service");
 }
 
-const OWN_HOSTS = new Set(["127.0.0.1", "::1", "localhost"]);
-
 async function checkServerAddress(team: LoadedTeam, environment: Environment): Promise<Check[]> {
   const { host, port } = settingsOf(team.config, environment);
   const checks: Check[] = [];
-  if (!OWN_HOSTS.has(host) && environment.token === undefined) {
+  if (!isLoopbackName(host) && environment.token === undefined) {
     checks.push({ name: "token", status: "warn", detail: `${host} can be reached from outside and DURE_TOKEN is not set`, hint: "Without a token in DURE_TOKEN or the database the start is refused." });
   }
   const error = await tryToListen(host, port);
@@ -226,5 +247,5 @@ function failed(name: string, error: unknown): Check {
 
 function valueText({ value, unit }: ResolvedSetting): string {
   const text = value === undefined ? "–" : Array.isArray(value) ? value.join(", ") || "none" : typeof value === "string" ? value : JSON.stringify(value);
-  return unit === undefined ? text : `${text} ${unit}`;
+  return unit === undefined || value === undefined ? text : `${text} ${unit}`;
 }

@@ -251,10 +251,10 @@ class LivingLine {
   show(job: Job): void {
     this.clear();
     if (!this.#output.isTerminal) return;
-    const since = systemClock.monotonic();
+    const since = job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? systemClock.now());
     const draw = (): void => {
       this.#erase();
-      this.#text = `… ${standingOf(job)} (${seconds(systemClock.monotonic() - since)})`;
+      this.#text = `… ${standingOf(job)} (${seconds(Math.max(systemClock.now() - since, 0))})`;
       this.#output.write(this.#output.colors.dim(this.#text));
     };
     draw();
@@ -275,10 +275,13 @@ class LivingLine {
   }
 }
 
+/** With these a turn begins; the next one behind the end of the last. */
+const BEGINNINGS: ReadonlySet<string> = new Set(["job.started", "job.turn"]);
+
 /** What of a job an event changes. Pure. */
 function standingAfter(job: JobDetail, event: PlatformEvent): JobDetail {
   const { status, turnsDone } = event.data as Partial<Pick<Job, "status" | "turnsDone">>;
-  return { ...job, ...(status && { status }), ...(turnsDone !== undefined && { turnsDone: Math.max(job.turnsDone, turnsDone) }), waiting: event.type === "job.waiting" ? "person" : null };
+  return { ...job, ...(status && { status }), ...(turnsDone !== undefined && { turnsDone: Math.max(job.turnsDone, turnsDone) }), waiting: event.type === "job.waiting" ? "person" : null, turnStartedAt: BEGINNINGS.has(event.type) ? event.at : job.turnStartedAt };
 }
 
 /** Who has to do something. Pure. */

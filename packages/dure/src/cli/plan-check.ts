@@ -2,26 +2,82 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { importModule } from "../engine/load-service.ts";
 import type { Problem } from "../engine/load-service-document.ts";
-import { DureError } from "../kernel/errors.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
 import { planFilesIn, readPlanFile } from "../plans/plan-folder.ts";
+import { ownershipOf, ownershipWarnings } from "../plans/plan-ownership.ts";
+import type { Plan } from "../plans/plan.ts";
+import { Git } from "../plans/workspace/git.ts";
+import { Repository } from "../plans/workspace/repository.ts";
+import { childEnvironment } from "../team/environment.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
-/** Checks plans without a server: one by its file or name, or all of the team's folder `plans`. 1 when something was found. */
+/** Files without an owner that are listed. */
+const UNOWNED_SHOWN = 20;
+
+/** What a plan means for the files that it starts from. */
+interface CheckedBase {
+  readonly commit: string;
+  /** At most {@link UNOWNED_SHOWN}; `unownedCount` counts all. */
+  readonly unowned: readonly string[];
+  readonly unownedCount: number;
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+}
+
+interface CheckedPlan {
+  readonly file: string;
+  readonly plan: string | undefined;
+  readonly ports: number;
+  readonly problems: readonly Problem[];
+  /** Null: the plan is wrong, or its repository cannot be read here. */
+  readonly base: CheckedBase | null;
+}
+
+/**
+ * Checks plans without a server: one by its file or name, or all of the team's folder `plans`; each by itself, and against
+ * the files of its repository where that is there. 1 when a problem was found.
+ */
 export async function checkPlans(what: string | undefined, { folder, output }: { folder: string; output: Output }): Promise<ExitCode> {
   const plans = path.resolve(folder, "plans");
   const files = what === undefined ? (await planFilesIn(plans)).map((name) => path.join(plans, name)) : [await findPlan(what, plans)];
-  const checked: { file: string; plan: string | undefined; ports: number; problems: readonly Problem[] }[] = [];
+  const git = new Git({ env: childEnvironment({}) });
+  const checked: CheckedPlan[] = [];
   for (const file of files) {
     const shown = path.relative(process.cwd(), file);
-    const { plan, problems } = await readPlanFile(file, shown.startsWith("..") ? file : shown, importModule);
-    checked.push({ file: shown, plan: plan?.name, ports: plan?.ports.length ?? 0, problems });
-    if (plan) output.line(`${output.colors.green("ok  ")} ${plan.name} (${shown}): ${plan.ports.length} ${plan.ports.length === 1 ? "port" : "ports"}`);
+    const name = shown.startsWith("..") ? file : shown;
+    const reading = await readPlanFile(file, name, importModule);
+    const { plan } = reading;
+    const against = plan && (await checkBase(plan, name, { repository: plan.repository === undefined ? folder : path.resolve(path.dirname(file), plan.repository), git }));
+    if (against?.unread !== undefined) output.note(`${plan!.name}: its files could not be looked at: ${against.unread}`);
+    const problems = [...reading.problems, ...(against?.problems ?? [])];
+    checked.push({ file: shown, plan: plan?.name, ports: plan?.ports.length ?? 0, problems, base: against?.base ?? null });
+    if (plan && problems.length === 0) output.line(`${output.colors.green("ok  ")} ${plan.name} (${shown}): ${plan.ports.length} ${plan.ports.length === 1 ? "port" : "ports"}`);
     for (const problem of problems) output.line(planProblemText(problem));
+    for (const { message } of against?.base?.warnings ?? []) output.line(`${output.colors.yellow("look")} ${message}`);
+    if (against?.base && against.base.unownedCount > 0) output.line(`     without an owner, so that nobody can change them: ${against.base.unowned.join(", ")}${against.base.unownedCount > against.base.unowned.length ? ` and ${against.base.unownedCount - against.base.unowned.length} more` : ""}`);
   }
   if (files.length === 0) output.note(`There is no plan in ${plans}. Make one with: dure new plan NAME`);
   const found = checked.reduce((sum, { problems }) => sum + problems.length, 0);
   output.result({ ok: found === 0, plans: checked });
   return found === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** A plan against the files that it starts from. What the run would refuse is a problem here. */
+async function checkBase(plan: Plan, file: string, { repository: folder, git }: { repository: string; git: Git }): Promise<{ readonly problems: readonly Problem[]; readonly base?: CheckedBase; readonly unread?: string }> {
+  let commit: string;
+  let files: string[];
+  try {
+    const repository = await Repository.open(folder, { git });
+    commit = await repository.resolve(plan.base);
+    files = (await repository.listFiles(commit)).map(({ path: listed }) => listed);
+  } catch (error) {
+    return { problems: [], unread: messageOf(error) };
+  }
+  const ownership = ownershipOf(plan, files);
+  const found = ownershipWarnings(plan, ownership);
+  const problems = found.flatMap(({ code, message }): Problem[] => (code === "CONTRACTS_MISSING" ? [{ file, key: "contracts", message, hint: "Add workers.orchestrator, or write them and commit them." }] : []));
+  const warnings = found.filter(({ code }) => code !== "CONTRACTS_MISSING");
+  const { unowned } = ownership;
+  return { problems, base: { commit, unowned: unowned.slice(0, UNOWNED_SHOWN), unownedCount: unowned.length, warnings } };
 }
 
 /** `plan.yaml:12:5 ports.0.owns: message — hint`. Pure. */

@@ -1,4 +1,4 @@
-import { isRunOver, type DureClient, type PlanRunStatus, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
+import { isRunOver, type DureClient, type PlanRunStatus, type PlanStep, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
 import { isAbort } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
@@ -110,6 +110,35 @@ export async function showRun(id: string, { client, output }: PlansCommand): Pro
   printRun(run, output);
   output.result(run);
   return isRunOver(run.status) && run.status !== "success" ? EXIT.failed : EXIT.ok;
+}
+
+/** One port, try by try: who made what, what it said and did not do, what tests said; 1 when it has failed. */
+export async function showPort(id: string, portId: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  const port = await client.plans.port(id, portId);
+  output.line(`${MARKS[port.status]} ${port.id}  ${port.status}, ${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries, ${seconds(port.spentMs)}${port.because === null ? "" : `: ${port.because.message}`}`);
+  for (const step of port.steps) for (const line of stepLines(step)) output.line(line);
+  for (const { member, path, wanted, because, found } of port.violations) output.line(`  ! ${member} wanted to ${wanted} ${path}: ${because} (${found === "request" ? "refused" : "not taken"})`);
+  output.result(port);
+  return port.status === "failed" ? EXIT.failed : EXIT.ok;
+}
+
+/** A step as lines for people. Pure. */
+function stepLines({ try: number, kind, member, worker, status, output, task, stalled, seenAt, startedAt, finishedAt, tokensIn, tokensOut }: PlanStep): string[] {
+  const who = [member, worker === null ? null : `(${worker})`].filter((part) => part !== null).join(" ");
+  const stands = finishedAt !== null ? `${output?.status ?? (output?.feedback ? (output.feedback.success ? "passed" : "did not pass") : "done")}, ${seconds(finishedAt - startedAt)}` : stalled ? `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}` : status === "running" ? `works${task === "" ? "" : `: ${task}`}` : status;
+  const tokens = tokensIn + tokensOut === 0 ? "" : `, ${tokensIn + tokensOut} tokens`;
+  const facts = [
+    ...(output?.summary === undefined ? [] : [output.summary.split("\n")[0]!]),
+    ...(output?.changes?.length ? [`changed: ${namesOf(output.changes.map(({ path }) => path))}`] : []),
+    ...(output?.failedFiles?.length ? [`said to be changed, and not: ${namesOf(output.failedFiles)}`] : []),
+    ...(output?.unclaimedFiles?.length ? [`changed without a word: ${namesOf(output.unclaimedFiles)}`] : []),
+    ...(output?.feedback?.failedTests.length ? [`fails: ${namesOf(output.feedback.failedTests.map(({ name }) => name))}`] : []),
+  ];
+  return [`  try ${number}  ${kind}${who === "" ? "" : `  ${who}`}  ${stands}${tokens}`, ...facts.map((fact) => `      ${fact}`)];
+}
+
+function namesOf(names: readonly string[]): string {
+  return names.length > 10 ? `${names.slice(0, 10).join(", ")} and ${names.length - 10} more` : names.join(", ");
 }
 
 function printRun(run: RunDetail, output: Output): void {

@@ -292,9 +292,9 @@ function createProgram({ output, finish }: ProgramParts): Command {
       return listRuns({ plan: ofPlan, status, limit: limit === undefined ? undefined : wholeNumber(limit), cursor }, command);
     },
   );
-  run(onServer(add(plan, "status", "how a run stands; exit code 1 when it has ended otherwise than in success", ["dure plan status run_01K…"])).argument("<run>"), async (id: string, options: Common) => {
-    const { showRun, command } = await withPlans(options);
-    return showRun(id, command);
+  run(onServer(add(plan, "status", "how a run stands; exit code 1 when it has ended otherwise than in success", ["dure plan status run_01K…", "dure plan status run_01K… api"])).argument("<run>").argument("[port]", "one port, try by try"), async (id: string, port: string | undefined, options: Common) => {
+    const { showPort, showRun, command } = await withPlans(options);
+    return port === undefined ? showRun(id, command) : showPort(id, port, command);
   });
   run(onServer(add(plan, "watch", "follow a run to its end; exit code 1 unless that is success", ["dure plan watch run_01K…"])).argument("<run>"), async (id: string, options: Common) => {
     const { watchRun, command } = await withPlans(options);
@@ -353,6 +353,24 @@ function createProgram({ output, finish }: ProgramParts): Command {
     await sendTestFeedback({ url: hookUrl, token: hookToken, stdin: output.streams.stdin, stdout: output.streams.stdout, clock: systemClock });
     return EXIT.ok;
   });
+  run(add(hook, "ask", "ask the other member of the worker's pair, and print the answer", ['dure hook ask "Is the amount in cents?"']).argument("<question>"), async (question: string) => {
+    const { hookUrl, hookToken } = readEnvironment();
+    const { askPartner } = await import("../plans/workers/hook-client.ts");
+    output.write(`${await askPartner({ url: hookUrl, token: hookToken, question, clock: systemClock })}\n`);
+    return EXIT.ok;
+  });
+  run(
+    add(hook, "request-access", "ask the operator for a path that the worker may not use; prints {granted, note}", ['dure hook request-access src/types.ts --why "The amount is declared there."'])
+      .argument("<path>", "a file or folder, from the root of the repository")
+      .option("--own", "to write it, not only to read it")
+      .requiredOption("--why <reason>", "told to the operator"),
+    async (wanted: string, { own, why }: Common & { own?: boolean; why: string }) => {
+      const { hookUrl, hookToken } = readEnvironment();
+      const { requestPath } = await import("../plans/workers/hook-client.ts");
+      output.write(`${JSON.stringify(await requestPath({ url: hookUrl, token: hookToken, request: { path: wanted, wants: own ? "own" : "read", why }, clock: systemClock }))}\n`);
+      return EXIT.ok;
+    },
+  );
 
   const escalations = group("escalations", "see what waits for a decision, and decide it", ["dure escalations list", "dure escalations answer escalation_01K… approve"]);
   const withEscalations = async (options: Common) => ({ ...(await import("./escalations.ts")), command: { client: await connect(options), output } });

@@ -40,7 +40,7 @@ afterEach(async () => {
 interface OtlpTraces {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly object[] };
-    readonly scopeSpans: readonly { readonly scope: { readonly name: string }; readonly spans: readonly { readonly name: string; readonly attributes: readonly { readonly key: string; readonly value: object }[] }[] }[];
+    readonly scopeSpans: readonly { readonly scope: { readonly name: string }; readonly spans: readonly { readonly name: string; readonly traceId: string; readonly spanId: string; readonly parentSpanId?: string; readonly attributes: readonly { readonly key: string; readonly value: object }[] }[] }[];
   }[];
 }
 
@@ -153,7 +153,7 @@ test("reload takes up agents, services and what they import; a turn that runs en
   expect((await finished(started)).exitCode).toBe(0);
 }, 120_000);
 
-test("with the file of the guide, model calls arrive at a collector as spans of the GenAI conventions", async () => {
+test("with the file of the guide, a turn arrives at a collector as one trace of the GenAI conventions", async () => {
   const guide = await readFile(new URL("../../../../docs/guides/observability.md", import.meta.url), "utf8");
   await writeFile(path.join(team, "otel.mjs"), /```js\n(.*?)```/s.exec(guide)![1]!);
   const received: { path: string; body: OtlpTraces }[] = [];
@@ -174,11 +174,28 @@ test("with the file of the guide, model calls arrive at a collector as spans of 
 
   expect(new Set(received.map((one) => one.path))).toEqual(new Set(["/v1/traces"]));
   const [resource] = received[0]!.body.resourceSpans;
-  const [span] = received.flatMap(({ body }) => body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ scope, spans }) => (scope.name === "dure" ? spans : []))));
+  const spans = received.flatMap(({ body }) => body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scoped) => (scoped.scope.name === "dure" ? scoped.spans : []))));
+  const span = spans.find(({ name }) => name === "chat echo");
+  const parentOf = (child = span): typeof span => spans.find(({ spanId }) => spanId === child?.parentSpanId);
   expect(resource!.resource.attributes).toContainEqual({ key: "service.name", value: { stringValue: "demo" } });
-  expect(span!.name).toBe("chat echo");
+  expect([parentOf()?.name, parentOf(parentOf())?.name, parentOf(parentOf(parentOf()))?.name]).toEqual(["invoke_agent helper", "turn minimal", "accept minimal"]);
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
   expect(Object.fromEntries(span!.attributes.map(({ key, value }) => [key, Object.values(value)[0]]))).toMatchObject({ "gen_ai.operation.name": "chat", "gen_ai.request.model": "echo", "dure.session": "mina" });
   expect(JSON.stringify(received)).not.toContain("hello there");
+}, 60_000);
+
+test("beyond this machine it starts only when there is a token, and says how to make one", async () => {
+  const alone = await finished(dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" }));
+  const made = await finished(dure(["token", "create", "mina", "--scopes", "chat", "--json"], team));
+  const started = dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" });
+  const [, url] = await said(started, /demo answers at (http\S+)/);
+  const { token } = JSON.parse(made.stdout) as { token: string };
+  const asked = async (headers: Record<string, string>): Promise<number> => (await fetch(`${url}/v1/services`, { headers })).status;
+
+  expect(alone).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringMatching(/BIND_NEEDS_TOKEN[\s\S]*dure token create/) as string });
+  expect([await asked({}), await asked({ authorization: `Bearer ${token}` })]).toEqual([401, 200]);
+  started.child.kill("SIGTERM");
+  expect((await finished(started)).exitCode).toBe(0);
 }, 60_000);
 
 test("doctor finds a whole team in order and shows where a limit comes from", async () => {
@@ -192,10 +209,37 @@ test("doctor finds a whole team in order and shows where a limit comes from", as
   expect(stdout).not.toContain(database.url);
 }, 60_000);
 
+test("doctor asks each model one short question: a wrong key or name shows there", async () => {
+  const asked: { model: string; max_tokens?: number; max_completion_tokens?: number }[] = [];
+  await using provider = createServer((request, response) => {
+    void json(request).then((body) => {
+      const { model } = body as { model: string };
+      asked.push(body as (typeof asked)[number]);
+      if (request.headers.authorization !== "Bearer right") return response.writeHead(401, { "content-type": "application/json" }).end('{"error":{"message":"no such key"}}');
+      if (model !== "gpt-4.1-mini") return response.writeHead(404, { "content-type": "application/json" }).end('{"error":{"message":"no such model"}}');
+      const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model, choices: [{ index: 0, delta: { role: "assistant", content: "ok" }, finish_reason: "stop" }] };
+      return response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(provider, "listening");
+  const address = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+  const modelOf = async (model: string, key: string): Promise<unknown> => {
+    const { stdout } = await finished(dure(["doctor", "--json"], team, { DURE_MODEL: `openai:${model}`, OPENAI_API_KEY: key, OPENAI_BASE_URL: address }));
+    return (JSON.parse(stdout) as { checks: { name: string }[] }).checks.find(({ name }) => name === "model");
+  };
+
+  expect(await modelOf("gpt-4.1-mini", "right")).toMatchObject({ status: "ok", detail: expect.stringMatching(/used by minimal\.helper, mina\.mina.*: answers$/) as string });
+  expect(asked).toHaveLength(1);
+  expect(asked[0]!.max_completion_tokens ?? asked[0]!.max_tokens).toBeLessThan(100);
+  expect(await modelOf("gpt-4.1-mini", "wrong")).toMatchObject({ status: "fail", detail: expect.stringContaining("MODEL_UNAUTHORIZED") as string });
+  expect(await modelOf("gpt-nope", "right")).toMatchObject({ status: "fail", detail: expect.stringContaining("MODEL_UNKNOWN") as string });
+  provider.closeAllConnections();
+}, 120_000);
+
 test("doctor exits with 1 and says what is missing", async () => {
   const { exitCode, stdout } = await finished(dure(["doctor"], team, { DURE_MODEL: "openai:gpt-5-mini", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }));
 
   expect(exitCode).toBe(1);
-  expect(stdout).toMatch(/fail model: openai:gpt-5-mini, used by minimal\.helper: no key\n {5}Set OPENAI_API_KEY, or DURE_MODEL=offline\./);
+  expect(stdout).toMatch(/fail model: openai:gpt-5-mini, used by minimal\.helper.*: MODEL_KEY_MISSING .*OPENAI_API_KEY is not set\.\n {5}Set OPENAI_API_KEY/);
   expect(stdout).toMatch(/fail database: DATABASE_UNAVAILABLE/);
 }, 60_000);

@@ -51,6 +51,7 @@ export {
 export { isRunOver } from "./run-stream.ts";
 export {
   PLAN_RUN_STATUSES,
+  STALLED_AFTER_MS,
   PlansClient,
   PORT_STATUSES,
   type Because,

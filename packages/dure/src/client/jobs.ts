@@ -65,6 +65,8 @@ export interface Job {
   readonly updatedAt: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
+  /** Since when the exchange turn under way is led; null between two turns, in line, and behind the end. */
+  readonly turnStartedAt: number | null;
 }
 
 /** One agent's answer in an exchange. */

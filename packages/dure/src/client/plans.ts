@@ -46,7 +46,7 @@ export interface PlanFile {
 
 /** How the ports are worked on, with the value of each condition. Source: docs/spec/plans §5. */
 export interface RunMode {
-  readonly mode: "one-context" | "in-order" | "parallel";
+  readonly mode: "in-order" | "parallel";
   readonly because: string;
   readonly conditions: readonly { readonly name: string; readonly value: string; readonly holds: boolean }[];
 }
@@ -60,6 +60,8 @@ export interface PlanDefinition {
   readonly roles: string;
   readonly limits: { readonly maxConcurrency: number; readonly parallelEnabled: boolean; readonly timeoutPerPortMs: number; readonly tries: number; readonly merge: "at_end" | "as_ready"; readonly budget?: { readonly tokens?: number; readonly microUsd?: number } };
   readonly isolationWanted: "enforced" | "audit";
+  /** What follows from a request outside of the scope: the second one ends the worker, or each is refused and it goes on. */
+  readonly violations: "stop" | "refuse";
   /** Who works for whom; `default` for roles without one of their own. */
   readonly workers: readonly { readonly role: string; readonly kind: "acp" | "model" | "command" | "offline"; readonly command?: readonly string[]; readonly model?: string }[];
   readonly contracts: readonly { readonly path: string; readonly by: string }[];
@@ -88,6 +90,7 @@ export interface PlanView extends PlanDefinition {
   /** Ports by the number of steps that must have been taken before them. */
   readonly levels: readonly (readonly string[])[];
   readonly criticalPath: readonly string[];
+  /** Ports that can work at the same time: as many as nobody waits for another, within `max_concurrency`; 1 in order. */
   readonly maxParallel: number;
   readonly mode: RunMode;
   readonly baseCommit: string;
@@ -189,6 +192,9 @@ export interface StepOutput {
   readonly summary?: string;
   /** What it says it changed; `changes` is what git found. */
   readonly claimedFiles?: readonly string[];
+  /** Claimed and not changed, and changed and not claimed. A program claims nothing: neither is there. */
+  readonly failedFiles?: readonly string[];
+  readonly unclaimedFiles?: readonly string[];
   readonly error?: Because;
   readonly commit?: string;
   readonly changes?: readonly { readonly path: string; readonly kind: "new" | "modified" | "deleted" }[];
@@ -235,8 +241,13 @@ export interface PlanStep {
   readonly startedAt: number;
   /** When it last gave a sign. */
   readonly seenAt: number;
+  /** A worker that works gave no sign for {@link STALLED_AFTER_MS}. */
+  readonly stalled: boolean;
   readonly finishedAt: number | null;
 }
+
+/** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
+export const STALLED_AFTER_MS = 10_000;
 
 /** A word between the members of a pair, or of the operator. */
 export interface ChannelMessage {

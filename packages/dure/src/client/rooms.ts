@@ -49,7 +49,7 @@ export interface RoomMessage {
   readonly delivery: "queued" | "sent" | "failed" | "unknown";
   readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
   readonly attachments: readonly { readonly name?: string; readonly url?: string }[];
-  /** Answers to an escalation: `escalation-id:value`. */
+  /** Answers to an escalation: `escalation-id:value`; or `lift:<place>`, which `resume` does. */
   readonly buttons: readonly { readonly value: string; readonly label: string }[] | null;
   readonly at: number;
   readonly editedAt: number | null;
@@ -73,7 +73,9 @@ export interface RoomAgent {
   readonly service: string;
   readonly leads: boolean;
   readonly channel: string | null;
-  readonly accounts: readonly { readonly adapter: string; readonly id: string; readonly state: "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped"; readonly detail: string | null; readonly changedAt: number }[];
+  /** What it is told of itself; null without the scope `admin`. */
+  readonly persona: string | null;
+  readonly accounts: readonly { readonly adapter: string; readonly id: string; /** The platform's own, once it was connected. */ readonly platformId: string | null; readonly state: "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped"; readonly detail: string | null; readonly changedAt: number }[];
   readonly working: number;
   readonly waiting: number;
   readonly tokensToday: number;
@@ -138,8 +140,10 @@ export class RoomsClient {
     await this.#request(`/v1/rooms/${encodeURIComponent(place)}/read`, "POST", { seq }, options);
   }
 
-  async threads(room: string, options: Options = {}): Promise<readonly Thread[]> {
-    return (await this.#get<{ items: readonly Thread[] }>(`/v1/rooms/${encodeURIComponent(room)}/threads${this.#query({})}`, options)).items;
+  /** The liveliest first, 100 unless `limit` says another number (at most 500); `before`: the `activeAt` of the last one of a page. */
+  async threads(room: string, options: Options & { before?: number; limit?: number } = {}): Promise<readonly Thread[]> {
+    const { before, limit, ...rest } = options;
+    return (await this.#get<{ items: readonly Thread[] }>(`/v1/rooms/${encodeURIComponent(room)}/threads${this.#query({ before, limit })}`, rest)).items;
   }
 
   thread(id: string, options: Options = {}): Promise<Thread> {

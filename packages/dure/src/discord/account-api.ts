@@ -18,7 +18,7 @@ export interface AccountApiOptions {
 }
 
 export interface ApiRequest extends Attempt {
-  readonly method: "GET" | "POST" | "PATCH" | "PUT";
+  readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   readonly route: `/${string}`;
   readonly body?: object;
   readonly query?: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { messageOf } from "../kernel/errors.ts";
-import { ChannelError, type ChannelAccount, type ChannelPort, type InboundMessage, type PlaceAddress } from "../rooms/channel-adapter.ts";
+import { ChannelError, type ChannelAccount, type ChannelPort, type InboundMessage, type PlaceAddress, type PressingPerson } from "../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { DiscordJs } from "./discord-js.ts";
 import { runGateway, type ConnectionEnd, type GatewayEventType } from "./gateway-client.ts";
@@ -77,6 +77,10 @@ export class AccountConnection {
     if (refusal === undefined) this.#states.tell(this.#account, "stopped");
     else this.#states.tell(this.#account, "refused", refusal);
     await this.#states.settled();
+  }
+
+  newestInThreads(): ReadonlyMap<string, string> {
+    return this.#places.newestInThreads();
   }
 
   /** The token was refused over HTTP: the connection ends too. */
@@ -269,7 +273,7 @@ export class AccountConnection {
         return;
       }
       await this.#api.request({ ...callback, body: { type: 5, data: { flags: 64 } } });
-      const content = await this.#answerPress(data.custom_id, { id: user.id, name: user.global_name ?? user.username }, channel_id, interaction.guild_id);
+      const content = await this.#answerPress(data.custom_id, personOf(user, interaction.member), channel_id, interaction.guild_id);
       const shown = {
         method: "PATCH",
         route: `/webhooks/${application_id}/${token}/messages/@original`,
@@ -287,7 +291,7 @@ export class AccountConnection {
     }
   }
 
-  async #answerPress(value: string, person: { id: string; name: string }, channel: string, guild: string | undefined): Promise<string> {
+  async #answerPress(value: string, person: PressingPerson, channel: string, guild: string | undefined): Promise<string> {
     try {
       const place = await this.#placeOf({ channel_id: channel, ...(guild === undefined ? {} : { guild_id: guild }) });
       if (place === undefined) return "⚠️";
@@ -359,6 +363,15 @@ interface WireInteraction {
   readonly channel_id?: string;
   readonly guild_id?: string;
   readonly data?: { readonly custom_id: string };
-  readonly member?: { readonly user: WireUser };
+  readonly member?: { readonly user: WireUser; readonly roles?: readonly string[]; readonly permissions?: string };
   readonly user?: WireUser;
+}
+
+/** Source: "Permissions: Bitwise Permission Flags": ADMINISTRATOR, MANAGE_GUILD. */
+const MANAGING = (1n << 3n) | (1n << 5n);
+
+/** Who pressed, with what the platform says that they may do there. Pure. */
+function personOf(user: WireUser, member: WireInteraction["member"]): PressingPerson {
+  const { roles, permissions } = member ?? {};
+  return { id: user.id, name: user.global_name ?? user.username, ...(roles && { roles }), manages: permissions !== undefined && (BigInt(permissions) & MANAGING) !== 0n };
 }

@@ -17,7 +17,7 @@ import { checkAccount } from "./check.ts";
 import { AccountConnection } from "./connection.ts";
 import { loadDiscordJs, type DiscordJs } from "./discord-js.ts";
 import { IdentifyGate } from "./identify-gate.ts";
-import { DISCORD, PLATFORM_MESSAGE_LENGTH, toInbound, toMessageBody, toWireText, type WireMessage } from "./mapping.ts";
+import { DISCORD, PLATFORM_MESSAGE_LENGTH, toEditBody, toInbound, toMessageBody, toWireText, type WireMessage } from "./mapping.ts";
 import { patiently } from "./patience.ts";
 import { channelIdOf, type WirePlace } from "./places.ts";
 import { searchPost, searchThread } from "./search.ts";
@@ -140,6 +140,16 @@ export class DiscordAdapter implements ChannelAdapter {
     return { platformId: id };
   }
 
+  async edit(post: OutgoingPost, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    const channel = channelIdOf(post.place);
+    await this.#api(post.account).request({ method: "PATCH", route: `/channels/${channel}/messages/${platformId}`, body: toEditBody(post), doing: "edit a message", channel, needs: "VIEW_CHANNEL", signal });
+  }
+
+  async remove(account: ChannelAccount, place: PlaceAddress, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    const channel = channelIdOf(place);
+    await this.#api(account).request({ method: "DELETE", route: `/channels/${channel}/messages/${platformId}`, doing: "delete a message", channel, needs: "VIEW_CHANNEL", signal });
+  }
+
   findPost(post: OutgoingPost, { after, signal }: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform> {
     return searchPost(this.#api(post.account), { channel: channelIdOf(post.place), text: toWireText(post.text, post.mentions), nonce: post.key, after }, signal);
   }
@@ -163,6 +173,10 @@ export class DiscordAdapter implements ChannelAdapter {
   findThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<FoundOnPlatform> {
     const { guild, channel } = thread.channel;
     return searchThread(this.#api(thread.account), { guild, channel, name: thread.name, since: thread.since }, signal);
+  }
+
+  newestIn(account: ChannelAccount): ReadonlyMap<string, string> {
+    return this.#connections.get(account.id)?.newestInThreads() ?? new Map<string, string>();
   }
 
   /** Source: "Message Formatting": `<#id>` is shown as the channel's name and opens it. */

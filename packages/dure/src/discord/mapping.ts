@@ -27,7 +27,7 @@ export type WireMessage = Pick<APIMessage, "id" | "type" | "author" | "content" 
 
 /**
  * A message in the words of rooms; `undefined` for a notice of the platform. Pure.
- * A reply to a bot counts as its mention, before those of the text (`at` −1), whether or not the reply pings:
+ * A reply to a bot counts as its mention, whether or not the reply pings; it stands in no text (`at` −1):
  * docs/spec/collaboration §2, "A reply to an agent's message mentions that agent".
  */
 export function toInbound(message: WireMessage, place: PlaceAddress, threadName?: string): InboundMessage | undefined {
@@ -86,14 +86,20 @@ export function toWireText(text: string, mentions: OutgoingPost["mentions"]): st
 
 /** The body of Create Message: found again by its nonce, and able to wake nobody but the intended. */
 export function toMessageBody(post: OutgoingPost): object {
-  const text = toWireText(post.text, post.mentions);
   return {
-    content: text,
+    ...toEditBody(post),
     nonce: post.key,
     enforce_nonce: true,
+    ...(post.replyTo === undefined ? {} : { message_reference: { message_id: post.replyTo, fail_if_not_exists: false } }),
+  };
+}
+
+/** The body of Edit Message. */
+export function toEditBody(post: OutgoingPost): object {
+  return {
+    content: toWireText(post.text, post.mentions),
     // At most 100 users may be listed. Source: "Message: Allowed Mentions Object".
     allowed_mentions: { parse: [], users: [...new Set(post.mentions.map(({ platformId }) => platformId))].slice(0, 100), replied_user: false },
-    ...(post.replyTo === undefined ? {} : { message_reference: { message_id: post.replyTo, fail_if_not_exists: false } }),
     ...(post.buttons === undefined || post.buttons.length === 0 ? {} : { components: toComponents(post.buttons) }),
   };
 }

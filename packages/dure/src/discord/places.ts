@@ -20,6 +20,8 @@ export interface KnownPlace {
   readonly address: PlaceAddress;
   readonly name: string;
   readonly archived: boolean;
+  /** When it was last described; messages do not move it. */
+  readonly newest?: string;
 }
 
 /** Source: "Channel: Channel Types": DM, group DM; announcement, public and private thread. */
@@ -54,7 +56,7 @@ export class PlaceDirectory {
   learn(place: WirePlace, guild: string | undefined = place.guild_id): KnownPlace | undefined {
     const known = this.#places.get(place.id);
     this.#places.delete(place.id); // so that it counts as the youngest
-    this.#places.set(place.id, { address: addressOf(place, guild), name: place.name ?? "", archived: place.thread_metadata?.archived === true });
+    this.#places.set(place.id, { address: addressOf(place, guild), name: place.name ?? "", archived: place.thread_metadata?.archived === true, ...(place.last_message_id != null && { newest: place.last_message_id }) });
     const [oldest] = this.#places.keys();
     if (this.#places.size > KEPT_PLACES && oldest !== undefined) this.#places.delete(oldest);
     return known;
@@ -68,6 +70,11 @@ export class PlaceDirectory {
     const known = this.#places.get(id);
     this.#places.delete(id);
     return known;
+  }
+
+  /** The newest message of each thread that is not archived. */
+  newestInThreads(): ReadonlyMap<string, string> {
+    return new Map([...this.#places].flatMap(([id, { address, archived, newest }]) => (address.thread !== undefined && !archived && newest !== undefined ? [[id, newest] as const] : [])));
   }
 
   /** Forgets a guild and returns its channels, threads not among them. */

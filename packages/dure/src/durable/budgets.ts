@@ -46,6 +46,18 @@ export type ReserveAnswer =
   /** The blocks of this process were taken back meanwhile; ask for new ones. */
   | { readonly outcome: "blocks_gone" };
 
+/** A call outside of turns, and what it may use at the most. */
+export interface OutsideCharge {
+  /** Groups the calls of one work, such as a run of a plan. */
+  readonly session: string;
+  readonly pools: readonly { readonly key: string; readonly most: number; readonly amount: number }[];
+  /** Money of everything recorded at or below `path`, in millionths of a US dollar. */
+  readonly bounds: readonly { readonly scope: string; readonly path: string; readonly most: number; readonly amount: number }[];
+}
+
+/** `key`: of the pool, or the scope of the bound. */
+export type ChargeAnswer = { readonly outcome: "charged" } | { readonly outcome: "exceeded"; readonly key: string; readonly left: number };
+
 /** Settled reservations are of use to their running turn only. Source: turns are read for 24 h, docs/spec/conversation §6; pools so that a year can be looked back on. */
 export const BUDGET_RULES: readonly RetentionRule[] = [
   { name: "budget_reservations", keep: "24h", table: "dure.budget_reservations", ageColumn: "at", where: "folded and settled_at is not null" },
@@ -111,6 +123,17 @@ export class BudgetStore {
   async release(process: string): Promise<number> {
     const [row] = await this.#database.query<{ value: number }>({ name: "release_budget", text: "select dure.release_budget($1) as value" }, [process]);
     return row?.value ?? 0;
+  }
+
+  /** Charges all pools or none. Not repeated: where the answer is lost, it stays charged. */
+  async charge(charge: OutsideCharge): Promise<ChargeAnswer> {
+    const [row] = await this.#database.query<{ value: ChargeAnswer }>({ name: "charge_call", text: "select dure.charge_call($1) as value" }, [storable(charge)]);
+    return row!.value;
+  }
+
+  /** What a charged call came to. Not repeated: where it fails, the call stays charged with what it might have used. */
+  async recordCall(call: { readonly session: string; readonly path: string; readonly service: string; readonly call: StoredModelCall; readonly pools: OutsideCharge["pools"] }): Promise<void> {
+    await this.#database.query({ name: "record_call", text: "select dure.record_call($1)" }, [storable(call)]);
   }
 
   /** How far pools are used; `lent` is what processes hold of them for calls to come. */

@@ -173,6 +173,39 @@ test("an entry that may have arrived and cannot be found out about waits for a d
   await expect(outbox.resolve("k1", "sent")).rejects.toMatchObject({ code: "OUTBOX_NOT_UNKNOWN" });
 });
 
+test("while the outside says that it is asked too often, what may have arrived is neither given up nor sent again", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  let looks = 0;
+  const send = vi.fn(async () => {
+    throw new Error("the line broke");
+  });
+  const limited = new DureError("DESK_BUSY", "too many requests");
+  outbox.handle("desk", {
+    policy: { ...QUICK, attempts: 2 },
+    send,
+    probe: async () => {
+      if (++looks % 7 !== 0) throw limited;
+      return "not_happened";
+    },
+    classify: (error) => (error === limited ? { class: "rate-limited", afterMs: 5 } : undefined),
+  });
+  await enqueue(us.database, [anEntry(1)]);
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "failed" });
+  expect(send).toHaveBeenCalledTimes(2);
+  expect(looks).toBe(14);
+});
+
+test("what may not even be looked for is not known, and is told at once", async () => {
+  const forbidden = { class: "permanent" } as const;
+
+  expect(decideStep({ attempts: 0, in_doubt: true }, { kind: "error", error: new Error("x"), phase: "probe", verdict: forbidden }, { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 }, () => 1)).toMatchObject({ state: "unknown", attempts: 1 });
+});
+
 test("an entry whose last attempt failed but arrived is not called failed", async () => {
   await using db = await testDatabase();
   await using us = await joinTeam(db.url);

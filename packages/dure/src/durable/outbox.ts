@@ -81,9 +81,14 @@ export class Outbox {
 
   /** Ends a doubt: an entry in state `unknown` was sent after all, shall be sent again, or is given up. */
   async resolve(key: string, decision: "sent" | "again" | "failed"): Promise<void> {
-    const [row] = await this.#options.database.query(RESOLVE, [key, decision === "again" ? "pending" : decision]);
-    if (!row) throw new DureError("OUTBOX_NOT_UNKNOWN", `No outbox entry ${key} waits for a decision.`, { class: "not-found" });
+    if (!(await this.resolveIn(this.#options.database, key, decision))) throw new DureError("OUTBOX_NOT_UNKNOWN", `No outbox entry ${key} waits for a decision.`, { class: "not-found" });
     this.announce();
+  }
+
+  /** The same within the caller's transaction, who calls `announce()` after the commit. False: nothing waits for a decision. */
+  async resolveIn(tx: Queryable, key: string, decision: "sent" | "again" | "failed"): Promise<boolean> {
+    const rows = await tx.query(RESOLVE, [key, decision === "again" ? "pending" : decision]);
+    return rows.length > 0;
   }
 
   async #drainUntilStopped(): Promise<void> {
@@ -139,7 +144,7 @@ export class Outbox {
     if (this.#signal.aborted && outcome.kind === "error") return false; // left as `sending`: whoever takes it looks first
     let step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
     if (step.state === "failed" && step.inDoubt && handler.probe) {
-      const found = await this.#probe(entry, handler).catch(() => "unknown" as const);
+      const found = await this.#probe(entry, handler).catch((error: unknown): Delayed | "unknown" => delayed(error, handler) ?? "unknown");
       if (this.#signal.aborted) return false;
       step = settleDoubt(step, found);
     }
@@ -180,9 +185,10 @@ export class Outbox {
       if (entry.in_doubt && handler.probe) {
         const found = await this.#probe(entry, handler);
         if (found !== "not_happened") return probed(found);
+        if (entry.attempts >= { ...DEFAULT_POLICY, ...handler.policy }.attempts) return { kind: "exhausted" };
       }
     } catch (error) {
-      return { kind: "error", error, phase: "probe" };
+      return { kind: "error", error, phase: "probe", verdict: handler.classify?.(error) };
     }
     try {
       const result = await this.#bounded(entry, handler, (signal) => handler.send(entry.payload, { key: entry.key, attempt: entry.attempts + 1, signal }));
@@ -406,6 +412,8 @@ interface Entry {
 type Outcome =
   | { readonly kind: "sent"; readonly result: Json | void }
   | { readonly kind: "probed"; readonly found: "happened" | "unknown"; readonly result?: Json }
+  /** Every attempt is used up, and none has arrived. */
+  | { readonly kind: "exhausted" }
   | { readonly kind: "error"; readonly error: unknown; readonly phase: "probe" | "send"; readonly verdict?: FailureVerdict | undefined };
 
 interface Step {
@@ -427,24 +435,38 @@ export function decideStep(
   if (outcome.kind === "sent") return { state: "sent", attempts: entry.attempts + 1, inDoubt: false, waitMs: 0, result: outcome.result ?? null };
   if (outcome.kind === "probed") return { state: outcome.found === "happened" ? "sent" : "unknown", attempts: entry.attempts, inDoubt: outcome.found === "unknown", waitMs: 0, result: outcome.result };
 
+  if (outcome.kind === "exhausted") return { state: "failed", attempts: entry.attempts, inDoubt: false, waitMs: 0, error: { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." } };
+
   const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
   const verdict = outcome.verdict ?? { class: "transient" };
   const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
   if (verdict.class === "rate-limited") return { state: "pending", attempts: entry.attempts, inDoubt: entry.in_doubt, waitMs: verdict.afterMs ?? policy.firstRetryMs, error };
 
   const attempts = entry.attempts + 1;
-  if (verdict.class === "permanent") return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
   // What could not be looked for is not failed: it may have arrived.
+  if (verdict.class === "permanent" && outcome.phase === "probe") return { state: "unknown", attempts, inDoubt: true, waitMs: 0, error };
+  if (verdict.class === "permanent") return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
   if (attempts >= policy.attempts) return { state: outcome.phase === "probe" ? "unknown" : "failed", attempts, inDoubt, waitMs: 0, error };
   const waitMs = verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
   return { state: "pending", attempts, inDoubt, waitMs, error };
 }
 
 /** The last attempt failed and may have arrived all the same. Pure. */
-function settleDoubt(step: Step, found: ProbeAnswer): Step {
+function settleDoubt(step: Step, found: ProbeAnswer | Delayed): Step {
+  if (typeof found === "object" && "waitMs" in found) return { ...step, state: "pending", inDoubt: true, waitMs: found.waitMs };
   if (typeof found === "object") return { ...step, state: "sent", inDoubt: false, result: found.result };
   if (found === "happened") return { ...step, state: "sent", inDoubt: false };
   return found === "not_happened" ? { ...step, inDoubt: false } : { ...step, state: "unknown" };
+}
+
+/** The outside cannot be asked before this many milliseconds have passed. */
+interface Delayed {
+  readonly waitMs: number;
+}
+
+function delayed(error: unknown, handler: OutsideHandler): Delayed | undefined {
+  const verdict = handler.classify?.(error);
+  return verdict?.class === "rate-limited" ? { waitMs: verdict.afterMs ?? { ...DEFAULT_POLICY, ...handler.policy }.firstRetryMs } : undefined;
 }
 
 function probed(found: Exclude<ProbeAnswer, "not_happened">): Outcome {

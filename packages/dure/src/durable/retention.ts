@@ -91,7 +91,7 @@ export class Retention {
         return sweepOnce(rule, tx);
       });
       total += removed;
-      if (removed < BITE) return total;
+      if (removed < biteOf(rule)) return total;
       await this.#clock.sleep(PAUSE, { signal });
     }
     return total;
@@ -117,6 +117,8 @@ export interface TableRule extends RuleBase {
 }
 
 export interface SweepRule extends RuleBase {
+  /** Units per transaction, 1 to 1,000. Default 1,000. */
+  readonly bite?: number;
   /** Removes at most `limit` units older than `keepMs`; returns how many. */
   sweep(tx: Transaction, options: { keepMs: number; limit: number }): Promise<number>;
 }
@@ -154,9 +156,13 @@ const MAX_BITES = 1_000;
 const PAUSE = 10;
 const SWEEP_EVERY = 600_000;
 
+function biteOf(rule: RetentionRule): number {
+  return ("sweep" in rule ? rule.bite : undefined) ?? BITE;
+}
+
 async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> {
   const keepMs = durationMs(rule.keep);
-  if ("sweep" in rule) return rule.sweep(tx, { keepMs, limit: BITE });
+  if ("sweep" in rule) return rule.sweep(tx, { keepMs, limit: biteOf(rule) });
   const { table, ageColumn, where = "true" } = rule;
   const [row] = await tx.query<{ removed: number }>(
     {

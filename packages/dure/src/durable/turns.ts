@@ -208,20 +208,32 @@ export class TurnStore {
   /**
    * Turns that run and that nobody works on: released ones, own ones that this process does not know (later with each life, so
    * that a turn that cannot be ended is not tried without pause), and those that were stored under the name of a dead process
-   * when its turns had been released already. At most `limit`.
+   * when its turns had been released already. At most `limit`. Released ones of other services than `services` only when they
+   * have to stop, or once nobody has taken them for `unservedMs`, and marked as such.
    */
-  async unattended(known: readonly string[], limit: number): Promise<readonly string[]> {
-    const rows = await this.#database.query<{ id: string }>(
+  async unattended(
+    known: readonly string[],
+    { services, unservedMs, limit }: { services: readonly string[]; unservedMs: number; limit: number },
+  ): Promise<readonly { readonly id: string; readonly isUnserved: boolean }[]> {
+    const rows = await this.#database.query<{ id: string; unserved: boolean }>(
       {
         name: "unattended_turns",
-        text: `select id from dure.turns where status = 'running' and (holder is null
-          or (holder = $1 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second' and not (id = any($2)))
-          or holder = any(array(select p.id from dure.processes p where p.recovered_at > clock_timestamp() - interval '1 hour')))
-          order by held_at limit $3`,
+        text: `select id, foreign_one as unserved from (
+            select id, held_at, holder is null and stop is null and not service = any($4) as foreign_one
+            from dure.turns where status = 'running' and (holder is null
+              or (holder = $1 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second' and not (id = any($2)))
+              or holder = any(array(select p.id from dure.processes p where p.recovered_at > clock_timestamp() - interval '1 hour')))
+          ) free where not foreign_one or held_at < clock_timestamp() - $5 * interval '1 millisecond' order by held_at limit $3`,
       },
-      [this.#holder, known, limit],
+      [this.#holder, known, limit, services, unservedMs],
     );
-    return rows.map((row) => row.id);
+    return rows.map(({ id, unserved }) => ({ id, isUnserved: unserved }));
+  }
+
+  /** Leaves a turn that this process cannot run to others. */
+  async giveUp(turn: string, epoch: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    await this.#surely<boolean>(() => ({ name: "give_up_turn", text: "select dure.give_up_turn($1, $2, $3) as value", values: [turn, this.#holder, epoch] }), signal);
+    this.#notifications.publish(UNATTENDED_TOPIC);
   }
 
   async claim(turn: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<ClaimedTurn | null> {
@@ -321,6 +333,11 @@ export class TurnStore {
     const text = `select coalesce(jsonb_agg(jsonb_build_object('key', key, 'tool', tool, 'status', status, 'input', input, 'result', result) order by created_at), '[]') as value
       from dure.effects where turn_id = $1`;
     return this.#surely(() => ({ name: "effects_of_turn", text, values: [turn] }), signal);
+  }
+
+  /** Whether the call that a yes allows has been made, or begun. */
+  async isApprovalUsed(id: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
+    return this.#surely(() => ({ name: "approval_used", text: "select exists (select 1 from dure.escalations where id = $1 and used_at is not null) as value", values: [id] }), signal);
   }
 
   /** Stored events after `after` and whether the turn is done; null when there is no such turn. */

@@ -9,8 +9,8 @@ import { applicationName, type ProcessLease } from "./processes.ts";
 import type { SweepRule } from "./retention.ts";
 
 /**
- * Long work as DBOS workflows, over dure's own database: jobs, reminders, escalation routes. Nothing of DBOS is loaded
- * before `start`, and one process runs one of these at a time.
+ * Long work as DBOS workflows, over dure's own database. Nothing of the product uses it now: jobs, runs, reminders and
+ * escalations are rows (docs/decisions/0003, 0005 to 0008). Nothing of DBOS is loaded before `start`, and one process runs one of these at a time.
  *
  * A workflow is a function that runs again from its top after a crash; what its context did before is answered from the
  * record. So between two calls of the context it decides by its input and their answers alone.

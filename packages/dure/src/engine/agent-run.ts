@@ -9,6 +9,7 @@ import type { Llm } from "../models/card.ts";
 import { formatError, type FailureClass } from "../models/failures.ts";
 import { parseModelJson, PartialJsonText } from "../models/json.ts";
 import type { ModelAnswer, ModelCall, ModelCallRecord, ModelMessage, ModelRequest, ToolCall, ToolSpec } from "../models/model.ts";
+import { inAgentSpan, inToolSpan } from "../models/telemetry.ts";
 import { AgentResult, type Agent } from "./agent.ts";
 import { buildMessages, type AgentContext } from "./agent-context.ts";
 import type { OnceCall } from "./effects.ts";
@@ -123,7 +124,7 @@ export class AgentRun {
     let outcome: AgentOutcome | undefined;
     let failure: unknown;
     try {
-      outcome = await this.#work();
+      outcome = await inAgentSpan(this.#key, () => this.#work());
     } catch (error) {
       if (signal.aborted || isControl(error)) throw error;
       failure = error;
@@ -348,7 +349,7 @@ export class AgentRun {
 
   /** A tool's result as the model reads it. Errors are told to the model; it may do better. */
   async #answerTool(call: ToolCall): Promise<ModelMessage> {
-    const tell = (result: Json, isError = false): ModelMessage => ({ role: "tool", callId: call.id, name: call.name, result, ...(isError && { isError }) });
+    const tell = (result: Json, isError = false): ModelMessage => ({ role: "tool", callId: call.id, name: call.name, result: bounded(result), ...(isError && { isError }) });
     const tools = this.#offeredTools();
     const tool = tools[call.name];
     if (!tool) return tell(`There is no tool "${call.name}". Tools: ${Object.keys(tools).join(", ") || "none"}.`, true);
@@ -375,14 +376,19 @@ export class AgentRun {
     if (past?.record) return past.record.value as EffectOutcome<unknown>;
 
     const context = { session: facts.session, turn: facts.turnId, agent: this.#key };
-    const key = approved ? `${facts.session}/approval/${approved.id}` : `${facts.session}/${facts.turnId}/${path}`;
+    const key = tool.key ? [facts.session, name, ...tool.key(input)].join("/") : `${facts.session}/${facts.turnId}/${path}`;
     let outcome: EffectOutcome<unknown>;
     if (tool.effect === "once") {
       const needed = approved ?? (tool.approval && (tool.approval.when?.(input) ?? true) ? await this.#environment.approvalFor(name, tool, input) : undefined);
-      outcome = await this.#environment.once({ tool, name, input, key: needed ? `${facts.session}/approval/${needed.id}` : key, context, approval: needed?.id });
+      const call = needed ? { key: `${facts.session}/approval/${needed.id}`, approval: needed.id } : { key, repeatsFailed: tool.key !== undefined };
+      outcome = await this.#environment.once({ tool, name, input, context, ...call }).catch((error: unknown) => {
+        if (codeOf(error) !== "EFFECT_KEY_REUSED") throw error;
+        return { status: "failed", error: { code: "EFFECT_KEY_REUSED", message: `${name} was called for the same thing with other arguments before.` } } as const;
+      });
     } else {
       await journal.flushResults();
-      outcome = await this.#callPlain(name, tool, input, { ...context, key, attempt: 1 });
+      const call = { ...context, key, attempt: 1 };
+      outcome = await inToolSpan(name, () => this.#callPlain(name, tool, input, call), (ended) => (ended.status === "failed" ? ended.error.code : undefined));
     }
     signal.throwIfAborted();
     journal.record(path, stepName, outcome);
@@ -422,8 +428,8 @@ export class AgentRun {
     const outcome = await this.#callTool(name, tool, input, { id: escalation.id });
     messages.push(
       outcome.status === "done"
-        ? { role: "tool", callId, name, result: (outcome.result ?? null) as Json }
-        : { role: "tool", callId, name, result: `${outcome.error.code}: ${outcome.error.message}`, isError: true },
+        ? { role: "tool", callId, name, result: bounded((outcome.result ?? null) as Json) }
+        : { role: "tool", callId, name, result: bounded(`${outcome.error.code}: ${outcome.error.message}`), isError: true },
     );
   }
 
@@ -495,6 +501,18 @@ export function chooseLlm(own: Llm | undefined, team: Llm, every: Llm | undefine
 
 /** Passages that are used of a retriever's answer. Source: our choice; eight fit any context. */
 const PASSAGES_MOST = 8;
+
+/** Bytes of UTF-8 of a tool's result that a model reads; JSON counts as written. Source: our choice, as much as a message may hold. */
+const RESULT_MOST = 65_536;
+
+/** A result that fits; of a longer one its beginning, marked as such. Pure. */
+function bounded(result: Json): Json {
+  const text = typeof result === "string" ? result : JSON.stringify(result);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= RESULT_MOST) return result;
+  const beginning = Buffer.from(text).subarray(0, RESULT_MOST).toString().replace(/\uFFFD+$/u, "");
+  return `${beginning}\n[cut: the first ${RESULT_MOST} of ${bytes} bytes]`;
+}
 
 /** Errors that end the turn in their own way and are no failure of the agent. */
 const CONTROL_CODES: ReadonlySet<string> = new Set(["TURN_DIVERGED", "TURN_FENCED", "TURN_STOPPED", "TURN_CLOSED", "APPROVAL_PENDING", "EFFECT_UNKNOWN"]);

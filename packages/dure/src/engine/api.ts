@@ -39,6 +39,8 @@ export interface AcceptOptions {
   readonly author?: "person" | "system" | undefined;
   /** The id that the turn shall have, for a caller that must have written it down before (`newId("turn")`). Default: a new one. */
   readonly turnId?: string | undefined;
+  /** W3C `traceparent` of the caller: the spans of the turn hang on it. What is none is passed over. */
+  readonly traceParent?: string | undefined;
 }
 
 /** A stored turn, accepted now or (same key) before. */

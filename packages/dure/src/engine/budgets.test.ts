@@ -557,3 +557,48 @@ function requestOf(amount: number): ModelRequest {
 function callOf(used: number): StoredModelCall {
   return { at: 0, place: "1", agent: "helper", provider: "offline", model: "m", attempt: 1, prompt_hash: "", tokens_in: 0, tokens_out: used, estimated: false, cost_micro_usd: 2 * used, latency_ms: 0, error: null };
 }
+
+describe("calls outside of turns", () => {
+  const request: ModelRequest = { messages: [{ role: "user", text: "do it" }] };
+  const model = { provider: "offline", model: "m", maxOutputTokens: RESERVED_OUT, stream: () => Promise.reject(new Error("not asked")) } as const;
+  const facts = { session: "run_1", path: "run_1/api/1/implement", service: "plan:login", agent: "plan:login" };
+  const record = (tokensIn: number, tokensOut: number, costMicroUsd?: number) => ({ at: 0, provider: "offline", model: "m", attempt: 1, labels: {}, promptHash: "h", usage: { tokensIn, tokensOut, estimated: false }, latencyMs: 1, ...(costMicroUsd !== undefined && { costMicroUsd }) }) as const;
+
+  test("are charged with what they may use, then with what they used; what is refused is charged nowhere", async () => {
+    await using place = await testDatabase();
+    await using member = await join(place.url, { limits: { day: { tokens: 150 }, total: { tokens: 1_000 } } });
+    const used = async (): Promise<number[]> => (await member.keeper.standing()).map((one) => one.used);
+
+    const first = await member.keeper.charge(facts, request, model);
+    const [held] = await used();
+    const second = await member.keeper.charge(facts, request, model);
+    await expect(member.keeper.charge(facts, request, model)).rejects.toMatchObject({ code: "BUDGET_EXCEEDED", details: { limit: "day", agent: null } });
+    const full = await used();
+    await first.settle(record(10, 20));
+    await second.settle(record(1, 2));
+
+    expect(held).toBeGreaterThan(RESERVED_OUT);
+    expect(full).toEqual([held! * 2, held! * 2]);
+    expect(await used()).toEqual([33, 33]);
+    await member.keeper.charge(facts, request, model); // and dies: it stays charged
+    expect(await used()).toEqual([33 + held!, 33 + held!]);
+    expect(await member.database.query({ text: "select session_id, turn_id, service, agent, tokens_in, tokens_out from dure.model_calls order by id" })).toEqual([
+      { session_id: "run_1", turn_id: "run_1/api/1/implement", service: "plan:login", agent: "plan:login", tokens_in: 10, tokens_out: 20 },
+      { session_id: "run_1", turn_id: "run_1/api/1/implement", service: "plan:login", agent: "plan:login", tokens_in: 1, tokens_out: 2 },
+    ]);
+  });
+
+  test("keep to the money of the port and of the run, whoever else spends it", async () => {
+    await using place = await testDatabase();
+    const price: Price = { in: 0, out: 1_000_000_000_000 }; // a token is a dollar
+    await using member = await join(place.url, { limits: {}, price });
+    const bounds = [{ scope: "port", path: "run_1/api", most: 60_000_000 }, { scope: "run", path: "run_1", most: 100_000_000 }];
+    const charge = (path: string, few = bounds) => member.keeper.charge({ ...facts, path, bounds: few }, request, model);
+
+    await (await charge("run_1/api/1/implement")).settle(record(0, 20, 20_000_000));
+    await expect(charge("run_1/api/1/test")).rejects.toMatchObject({ code: "BUDGET_EXCEEDED", message: expect.stringContaining("The budget of the port run_1/api is 60 USD; 40 USD are left") as string });
+    await (await charge("run_1/web/1/implement", [bounds[1]!])).settle(record(0, 50, 50_000_000));
+    await expect(charge("run_1/apix/1/implement", [bounds[1]!])).rejects.toMatchObject({ message: expect.stringContaining("The budget of the run run_1 is 100 USD; 30 USD are left") as string });
+    await charge("run_12/api/1/implement", [{ scope: "run", path: "run_12", most: 60_000_000 }]); // another run
+  });
+});

@@ -6,11 +6,12 @@ import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { FencedError, type StoredModelCall } from "../durable/turns.ts";
 import type { Budget, BudgetLimit } from "../models/card.ts";
-import type { LlmRef, ModelCall, ModelRequest } from "../models/model.ts";
+import type { LlmRef, ModelCall, ModelCallRecord, ModelRequest } from "../models/model.ts";
 import { costMicroUsd, estimateRequestTokens, type Price } from "../models/prices.ts";
 import type { Agent } from "./agent.ts";
 import { BudgetPool } from "./budgets-pool.ts";
 import type { TurnJournal } from "./journal.ts";
+import { storedCall } from "./stored-call.ts";
 
 /** Upper bounds of a team; an absent one is no bound. All that apply to a call must have room for it. */
 export interface BudgetLimits {
@@ -37,6 +38,26 @@ export interface BudgetFacts {
   readonly agent: Agent;
   /** Of the call, in the turn's journal. */
   readonly place: string;
+}
+
+/** A model call outside of turns: a worker's, on a plan. */
+export interface OutsideFacts {
+  /** Groups the calls of one work: the run. */
+  readonly session: string;
+  /** Of whoever calls, ids from the session's down: `run_1/api/2/implement`. */
+  readonly path: string;
+  /** In the book of calls. */
+  readonly service: string;
+  /** Whose daily budget counts. */
+  readonly agent: string;
+  /** Money of everything below a path, in millionths of a US dollar. */
+  readonly bounds?: readonly { readonly scope: string; readonly path: string; readonly most: number }[];
+}
+
+/** A charged call. */
+export interface Charged {
+  /** Charges what it used in the place of what it might have, and writes it into the book. Never rejects: where it cannot be written, the call stays charged. */
+  settle(record: ModelCallRecord): Promise<void>;
 }
 
 type GatheredJournal = Pick<TurnJournal, "take" | "flushResults">;
@@ -171,6 +192,35 @@ export class BudgetKeeper implements Budgets {
     }
   }
 
+  /**
+   * Charges a call outside of turns with what it may use, before it is made; what it used takes that place afterwards. A process
+   * that dies between leaves it charged. Bounds count the calls that have ended. Throws `BUDGET_EXCEEDED`, and then no call may be made.
+   */
+  async charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged> {
+    const { clock, limits, priceOf, timeZone, logger } = this.#options;
+    const day = this.#dayOf(clock.now());
+    const estimate = estimateOf(request, model, priceOf({ provider: model.provider, model: model.model }));
+    const { shares } = decideCharges(limits, { name: facts.agent, card: {} }, estimate, day);
+    const pools = shares.map(({ key, most, amount }) => ({ key, most, amount }));
+    const bounds = estimate.microUsd === 0 ? [] : (facts.bounds ?? []).map((bound) => ({ ...bound, amount: estimate.microUsd }));
+    if (pools.length + bounds.length > 0) {
+      const answer = await this.#store.charge({ session: facts.session, pools, bounds });
+      if (answer.outcome === "exceeded") {
+        const share = shares.find(({ key }) => key === answer.key);
+        throw share ? exceeded(share, answer.left, { session: facts.session, turn: facts.path }, timeZone) : boundExceeded(bounds.find(({ scope }) => scope === answer.key)!, answer.left);
+      }
+    }
+    return {
+      settle: async (record) => {
+        try {
+          await this.#store.recordCall({ session: facts.session, path: facts.path, service: facts.service, call: storedCall(facts.agent, record), pools });
+        } catch (error) {
+          logger.warn({ session: facts.session, code: codeOf(error), error: messageOf(error) }, `what a call of ${facts.path} used could not be written; it stays charged by its estimate`);
+        }
+      },
+    };
+  }
+
   settled(turn: string, calls: readonly StoredModelCall[]): void {
     const open = this.#open.get(turn);
     if (!open) return;
@@ -298,7 +348,7 @@ function estimateOf(request: ModelRequest, model: Pick<ModelCall, "maxOutputToke
  * What a call is charged to: shares of pools, in a fixed order, and bounds of its turn and session. Pure.
  * Money is only charged for models that cost some, so a limit in USD says nothing about a model without a price.
  */
-function decideCharges(limits: BudgetLimits, agent: Pick<Agent, "name" | "card">, estimate: Estimate, day: string): { shares: readonly Share[]; bounds: readonly OwnBound[] } {
+function decideCharges(limits: BudgetLimits, agent: { readonly name: string; readonly card: { readonly budget?: Budget | undefined } }, estimate: Estimate, day: string): { shares: readonly Share[]; bounds: readonly OwnBound[] } {
   const own = strictest([limits.agent, limits.agents?.[agent.name], agent.card.budget]);
   const charged = { tokens: estimate.tokens, usd: estimate.microUsd };
   const fill = <Part extends { unit: BudgetUnit }>(parts: readonly Part[]): (Part & { amount: number })[] => parts.map((part) => ({ ...part, amount: charged[part.unit] })).filter((part) => part.amount > 0);
@@ -359,7 +409,7 @@ const HINTS = {
   total: "Raise the team's total budget.",
 } as const;
 
-function exceeded(limit: Share | OwnBound, left: number, facts: BudgetFacts, timeZone: string): DureError {
+function exceeded(limit: Share | OwnBound, left: number, facts: Pick<BudgetFacts, "session" | "turn">, timeZone: string): DureError {
   const { scope, agent, unit, most, amount } = limit;
   const whose = agent === null ? (scope === "day" || scope === "total" ? "the team" : `all agents`) : `the agent ${agent}`;
   const when = { turn: `in the turn ${facts.turn}`, session: `in the session ${facts.session}`, day: "day" in limit ? `on ${limit.day} (${timeZone})` : "", total: "in total" }[scope];
@@ -367,6 +417,14 @@ function exceeded(limit: Share | OwnBound, left: number, facts: BudgetFacts, tim
     class: "limit",
     hint: HINTS[scope],
     details: { limit: scope, agent, unit: unit === "usd" ? "micro_usd" : unit, most, left, needed: amount },
+  });
+}
+
+function boundExceeded({ scope, path, most, amount }: { scope: string; path: string; most: number; amount: number }, left: number): DureError {
+  return new DureError("BUDGET_EXCEEDED", `The budget of the ${scope} ${path} is ${amountText("usd", most)}; ${amountText("usd", left)} are left, and this call may need ${amountText("usd", amount)}.`, {
+    class: "limit",
+    hint: `Raise the budget of the ${scope} in the plan, or make it smaller.`,
+    details: { limit: scope, agent: null, unit: "micro_usd", most, left, needed: amount },
   });
 }
 

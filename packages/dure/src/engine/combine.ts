@@ -29,7 +29,7 @@ export interface CombinedService {
   readonly services: ReadonlyMap<string, LeafService>;
   readonly router: ServiceRouter;
   readonly sessions?: { readonly busy?: BusyPolicy };
-  /** Whether a person in the middle of a flow asks to leave it. */
+  /** Whether a person in the middle of a flow asks to leave it: the whole message means that. */
   readonly asksToLeave: (message: string) => boolean;
 }
 
@@ -108,8 +108,20 @@ function startsWord(text: string, keyword: string): boolean {
   return false;
 }
 
-const LEAVING = [/^(이제\s*)?(다른|딴)\s*(얘기|이야기|거|것|서비스|업무)/u, /(나갈래|나가기|처음으로|돌아갈래|그만하고)/u, /^(exit|leave|quit|something else|start over)\b/iu];
+/** Whole messages that mean it. One that only holds such words does not: `처음으로 보내는 거야`, `leave it as it is`. */
+const LEAVING = [
+  String.raw`(?:(?:그럼|그러면|이제|이만|그냥|우리) ?)*(?:그만하고 ?)?(?:다른|딴) ?(?:얘기|이야기|거|것|걸|서비스|업무) ?(?:를|을|로|으로|나|도|좀)? ?(?:하자|할래|할게|해|해줘|해주세요|하고 싶어|하고 싶은데|물어볼게|물어볼래|물어봐도 돼|갈래|바꿀래|바꿔줘)?요?`,
+  String.raw`(?:(?:그럼|그러면|이제|이만|그냥|우리) ?)*(?:그만하고 ?)?(?:나갈래|나갈게|나가기|나가자|나가고 싶어|돌아갈래|처음으로(?: ?(?:가자|갈래|가줘|가 줘|돌아가자|돌아갈래|돌아가줘|돌아가 줘|돌아가고 싶어))?)요?`,
+  String.raw`(?:(?:ok|okay|please|now|let's|i want to|i'd like to|can we) )*(?:exit|leave|quit|start over|(?:do |try |talk about )?something else)(?: please| now)?`,
+].map((words) => new RegExp(`^(?:${words})$`, "u"));
 
 function asksToLeave(message: string): boolean {
-  return LEAVING.some((pattern) => pattern.test(message.trim()));
+  const said = message
+    .normalize("NFC")
+    .toLowerCase()
+    .replaceAll("’", "'")
+    .replaceAll(/[\p{P}\p{S}]+$|^[\p{P}\p{S}]+/gu, "")
+    .replaceAll(/\s*,\s*|\s+/gu, " ")
+    .trim();
+  return LEAVING.some((pattern) => pattern.test(said));
 }

@@ -4,6 +4,7 @@ import { Inbox } from "../escalations/inbox.ts";
 import type { OfflineReply } from "../models/offline.ts";
 import { ScriptedModel } from "../testing/scripted-model.ts";
 import { chatAgent } from "./agent.ts";
+import { combineServices, keywordRouter } from "./combine.ts";
 import { fateOf } from "./effects.ts";
 import { defineService, flow, type Service } from "./service.ts";
 import { startTestEngine, type TestEngine } from "./test-engine.ts";
@@ -263,6 +264,152 @@ test("a tool that needs a yes must be a once effect", () => {
   expect(() => ticketTool(new Desk(), { approval: true, effect: "none" })).toThrow(expect.objectContaining({ code: "TOOL_APPROVAL_WITHOUT_LEDGER" }));
 });
 
+test("a question about an effect is settled by the turn that settles the effect", async () => {
+  const desk = new Desk();
+  desk.plan.push("cut-after");
+  await using t = await startTestEngine(codeService(desk, { recover: "ask" }));
+  await t.say("go");
+  await using other = await startTestEngine(codeService(desk), { on: { url: t.url } });
+
+  const { done } = await other.say("go");
+
+  expect(done.message).toBe("done");
+  expect((await inboxOf(t).list({ tenant: "" })).items).toMatchObject([{ type: "effect_unknown", status: "resolved", resolution: { value: "happened" }, resolvedBy: "system" }]);
+});
+
+test("a stop ends an effect whose calls do not arrive: it has failed, and is not made again", async () => {
+  const desk = new Desk();
+  desk.plan.push(...Array.from({ length: 50 }, () => "cut-before" as const));
+  const probed = Promise.withResolvers<void>();
+  const service = codeService(desk, { settle: 500, probe: async (call) => (probed.resolve(), desk.find(call)) });
+  await using t = await startTestEngine(service);
+  const turn = t.engine.turn({ session: "s1", message: "go" });
+  await probed.promise;
+
+  await t.engine.stopTurn(await turn.turnId);
+
+  expect(await turn.done).toMatchObject({ error: { code: "TURN_STOPPED" }, stateSnapshot: { outcome: "failed" } });
+  expect(desk.plan).toHaveLength(49);
+});
+
+test("a tool with a key does one thing once in a session, whatever turn asks for it; what failed may be tried again", async () => {
+  const desk = new Desk();
+  desk.plan.push("refused");
+  const seen: unknown[] = [];
+  const note = { expect: (request: { messages: readonly unknown[] }) => void seen.push((request.messages.at(-1) as { result: unknown }).result), reply: "ok" };
+  const model = new ScriptedModel([callsTool({ subject: "printer" }), note, callsTool({ subject: "printer" }), note, callsTool({ subject: "printer" }), note, callsTool({ subject: "scanner" }), note]);
+  const openTicket = ticketTool(desk, { key: ({ subject }) => subject });
+  await using t = await startTestEngine(helperService({ openTicket }), { offline: [model], model: "offline:scripted" });
+
+  for (let turn = 0; turn < 4; turn++) await t.say("help");
+
+  expect(seen).toEqual(["DESK_REFUSED: the desk said no", { ticket: 1 }, { ticket: 1 }, { ticket: 2 }]);
+  expect(desk.booked.map(({ key }) => key)).toEqual(["s1/openTicket/printer", "s1/openTicket/scanner"]);
+});
+
+test("a key that comes with other arguments is told to the model", async () => {
+  const desk = new Desk();
+  const model = new ScriptedModel([callsTool({ subject: "printer" }), "ok", callsTool({ subject: "scanner" }), { expect: /EFFECT_KEY_REUSED/, reply: "only one a day" }]);
+  await using t = await startTestEngine(helperService({ openTicket: ticketTool(desk, { key: () => ["today"] }) }), { offline: [model], model: "offline:scripted" });
+
+  await t.say("help");
+
+  expect((await t.say("again")).done.message).toBe("only one a day");
+  expect(desk.booked).toHaveLength(1);
+});
+
+test("a tool's result beyond 64 KiB is cut for the model, and says so", async () => {
+  const big = tool({ description: "Reads.", inputSchema: z.object({}), execute: () => ({ text: "가".repeat(100_000) }) });
+  let result = "";
+  const model = new ScriptedModel([{ toolCalls: [{ id: "c1", name: "read", args: {} }] }, { expect: (request) => void (result = String((request.messages.at(-1) as { result: unknown }).result)), reply: "ok" }]);
+  await using t = await startTestEngine(helperService({ read: big }), { offline: [model], model: "offline:scripted" });
+
+  await t.say("read it");
+
+  expect(Buffer.byteLength(result)).toBeLessThan(65_536 + 100);
+  expect(result).toMatch(/^\{"text":"가+\n\[cut: the first 65536 of 300011 bytes\]$/);
+});
+
+/** Two services behind one name, or beside each other: the desk's agent needs a yes, the other one only talks. */
+function deskAndTalk(desk: Desk): [Service, Service] {
+  const talk = defineService({ name: "talk", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: `talk: ${turn.message}` })) } });
+  return [helperService({ openTicket: ticketTool(desk, { approval: true }) }), talk];
+}
+
+test("the answer to a question goes to the service that asked, and the person stays where it is", async () => {
+  const desk = new Desk();
+  const model = new ScriptedModel([callsTool({ subject: "expensive" }), { expect: /ticket/, reply: "It is open now." }]);
+  await using t = await startTestEngine(deskAndTalk(desk), { offline: [model], model: "offline:scripted" });
+  const inbox = inboxOf(t);
+  await t.say("buy it", { service: "desk" });
+  await t.say("hello", { service: "talk" });
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
+
+  expect(await lastEvent(t, turn!)).toMatchObject({ data: { message: "It is open now." } });
+  expect(desk.booked).toHaveLength(1);
+  expect((await t.say("still there?")).done.message).toBe("talk: still there?");
+});
+
+test("of several services behind one name the answer goes to the one that asked, and the person stays where it is", async () => {
+  const desk = new Desk();
+  const model = new ScriptedModel([callsTool({ subject: "expensive" }), { expect: /ticket/, reply: "It is open now." }]);
+  const both = combineServices({ name: "all", services: deskAndTalk(desk), router: keywordRouter({ rules: [{ service: "desk", keywords: ["buy"] }], default: "talk" }) });
+  await using t = await startTestEngine(both, { offline: [model], model: "offline:scripted" });
+  const inbox = inboxOf(t);
+  await t.say("buy it");
+  await t.say("hello");
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
+
+  expect(await lastEvent(t, turn!)).toMatchObject({ data: { message: "It is open now." } });
+  expect(desk.booked).toHaveLength(1);
+  expect((await t.engine.debug("s1")).state).toMatchObject({ active: "talk" });
+});
+
+test("a yes whose call is not made ends its turn with an error, and somebody is told", async () => {
+  const desk = new Desk();
+  const model = new ScriptedModel([callsTool({ subject: "expensive" })]);
+  const asks = helperService({ openTicket: ticketTool(desk, { approval: true }) });
+  const service = { ...asks, flows: { DEFAULT: flow(async (turn) => turn.done({ message: turn.author === "system" ? "never mind" : (await turn.agent("helper", "…")).text })) } };
+  await using t = await startTestEngine(service, { offline: [model], model: "offline:scripted" });
+  const inbox = inboxOf(t);
+  await t.say("buy it");
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
+
+  expect(await lastEvent(t, turn!)).toMatchObject({ data: { error: { code: "APPROVAL_UNUSED" } } });
+  expect((await inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "blocked", severity: "high", context: { tool: "openTicket", input: { subject: "expensive" }, approval: escalation!.id } }]);
+});
+
+test("a yes whose turn is stopped before the call is told too", async () => {
+  const desk = new Desk();
+  const model = new ScriptedModel([callsTool({ subject: "expensive" })]);
+  const asked = Promise.withResolvers<void>();
+  const asks = helperService({ openTicket: ticketTool(desk, { approval: true }) });
+  const handler = flow(async (turn) => {
+    if (turn.author === "system") {
+      asked.resolve();
+      await new Promise(() => {});
+    }
+    return turn.done({ message: (await turn.agent("helper", "…")).text });
+  });
+  await using t = await startTestEngine({ ...asks, flows: { DEFAULT: handler } }, { offline: [model], model: "offline:scripted" });
+  const inbox = inboxOf(t);
+  await t.say("buy it");
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
+  await asked.promise;
+
+  await t.engine.stopTurn(turn!);
+
+  expect(await lastEvent(t, turn!)).toMatchObject({ data: { error: { code: "TURN_STOPPED" } } });
+  expect((await inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "blocked", context: { approval: escalation!.id } }]);
+});
+
 test.for([
   [new NotSentError("X", "refused"), "failed"],
   [Object.assign(new Error("connect"), { code: "ECONNREFUSED" }), "failed"],
@@ -270,6 +417,7 @@ test.for([
   [Object.assign(new Error("reset"), { code: "ECONNRESET" }), "unknown"],
   [new Error("500"), "unknown"],
   ["a string", "unknown"],
+  [Object.assign(new Error("the receipt cannot be read"), { code: "ECONNREFUSED", sent: true }), "unknown"],
 ] as const)("the fate of a call that threw %s is %s", ([error, fate]) => {
   expect(fateOf(error)).toBe(fate);
 });

@@ -6,7 +6,7 @@ import type { EffectStatus, IntentAnswer } from "../durable/turns.ts";
 import type { AnyTool, ProbeAnswer, ToolContext } from "./tool.ts";
 import type { EffectOutcome } from "./turn-context.ts";
 
-/** A turn asks the outside this long before it leaves the question to a person, milliseconds. Source: docs/spec/conversation §4. */
+/** A turn asks the outside this long before it leaves the question to a person, milliseconds, however many calls it makes meanwhile. Source: docs/spec/conversation §4. */
 const PROBE_MOST_MS = 60_000;
 const PROBE_FIRST_WAIT_MS = 100;
 const PROBE_MOST_WAIT_MS = 2_000;
@@ -41,17 +41,22 @@ export class EffectUnknownError extends DureError {
 export type Fate = "failed" | "unknown";
 
 /**
- * Whether a call that threw can have had an effect. Pure. Refused before it was sent, or refused with a definite answer,
- * is `failed`; a cut, a timeout, a 5xx and everything else is `unknown`. Source: docs/spec/conversation §4.
+ * Whether a call that threw can have had an effect. Pure; the first rule that applies wins. Refused before it was sent, or
+ * refused with a definite answer, is `failed`; a cut, a timeout, a 5xx and everything else is `unknown`. Where an earlier call
+ * under the key may have arrived, a call that was not sent says nothing about that one. Source: docs/spec/conversation §4.
  */
-export function fateOf(error: unknown): Fate {
-  if (typeof error === "object" && error !== null) {
-    if ("sent" in error && error.sent === false) return "failed";
-    const codes = [codeOf(error), codeOf((error as { cause?: unknown }).cause)];
-    if (codes.some((code) => code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN")) return "failed";
-  }
-  return "unknown";
+export function fateOf(error: unknown, { mayHaveHappened = false }: { mayHaveHappened?: boolean } = {}): Fate {
+  if (typeof error !== "object" || error === null) return "unknown";
+  const { sent, definite, cause } = error as { sent?: unknown; definite?: unknown; cause?: unknown };
+  if (sent === true) return "unknown";
+  if (definite === true) return "failed";
+  if (mayHaveHappened) return "unknown";
+  if (sent === false) return "failed";
+  return [codeOf(error), codeOf(cause)].some((code) => code !== undefined && NOT_CONNECTED.has(code)) ? "failed" : "unknown";
 }
+
+/** Node's words for a connection that did not come about. */
+const NOT_CONNECTED: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);
 
 export interface OnceCall {
   readonly tool: AnyTool;
@@ -59,31 +64,47 @@ export interface OnceCall {
   readonly input: unknown;
   readonly key: string;
   readonly approval?: string | undefined;
+  /** Whether one that has failed under this key may be called again: nothing happened, and the key names the thing, not the try. Default false. */
+  readonly repeatsFailed?: boolean;
   readonly context: Omit<ToolContext, "key" | "attempt" | "signal">;
+}
+
+/** What one life of a turn has done for one effect. */
+interface Round {
+  /** Calls that left in it. */
+  calls: number;
+  /** From then on the outside is not waited for any longer, on the monotonic clock. */
+  readonly deadline: number;
+  /** Whether a call under the key may have arrived, in this life or an earlier one. */
+  mayHaveHappened: boolean;
 }
 
 /**
  * Does an effect at most once for its key: intent → call → done | failed | unknown, and for what is unknown the tool's rule.
- * `signal` is the process's hold on the turn: a stop by a person does not cut an effect whose intent is recorded.
+ * `signal` is the process's hold on the turn: a stop by a person does not cut an effect whose intent is recorded. It is settled
+ * first, and what the outside says did not happen is not called again then.
  */
 export class OnceRunner {
   readonly #ledger: EffectLedger;
   readonly #clock: Clock;
+  readonly #isStopped: () => boolean;
 
-  constructor(options: { ledger: EffectLedger; clock: Clock }) {
+  constructor(options: { ledger: EffectLedger; clock: Clock; /** Whether somebody asked for the end of the turn. */ isStopped?: () => boolean }) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
+    this.#isStopped = options.isStopped ?? (() => false);
   }
 
   async run(call: OnceCall, { signal }: { signal: AbortSignal }): Promise<EffectOutcome<unknown> | { status: "stopped" } | { status: "approval_used" }> {
     const { key, name, input, approval } = call;
     const askedAt = this.#clock.monotonic();
+    const round: Round = { calls: 0, deadline: askedAt + Math.max(PROBE_MOST_MS, call.tool.timeoutMs + call.tool.settleMs), mayHaveHappened: false };
     const intent = await this.#ledger.intent({ key, tool: name, input, ...(approval !== undefined && { approval }) });
     if (intent.outcome === "stop") return { status: "stopped" };
     if (intent.outcome === "approval_used") return { status: "approval_used" };
     if (intent.outcome === "new") {
       await this.#freshen(call, askedAt, signal);
-      return this.#send(call, 1, signal);
+      return this.#send(call, 1, round, signal);
     }
 
     if (canonicalJson(intent.input) !== canonicalJson(JSON.parse(JSON.stringify(input ?? null)))) {
@@ -93,8 +114,14 @@ export class OnceRunner {
       });
     }
     if (intent.status === "done") return { status: "done", result: intent.result };
-    if (intent.status === "failed") return { status: "failed", error: failureOf(intent.error) };
-    return this.#recover(call, intent.attempts, this.#clock.monotonic() - intent.sent_ago_ms, signal);
+    if (intent.status === "failed") {
+      if (!call.repeatsFailed) return { status: "failed", error: failureOf(intent.error) };
+      if (this.#isStopped()) return { status: "stopped" };
+      await this.#recordAgain(call, signal);
+      return this.#send(call, intent.attempts + 1, round, signal);
+    }
+    round.mayHaveHappened = true;
+    return this.#recover(call, intent.attempts, this.#clock.monotonic() - intent.sent_ago_ms, round, signal);
   }
 
   /** Records that one more call is about to leave. */
@@ -117,8 +144,9 @@ export class OnceRunner {
     }
   }
 
-  async #send(call: OnceCall, attempt: number, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
+  async #send(call: OnceCall, attempt: number, round: Round, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
     const { tool, key, name, input } = call;
+    round.calls += 1;
     const sentAt = this.#clock.monotonic();
     try {
       const result = await withTimeout(
@@ -134,41 +162,48 @@ export class OnceRunner {
       signal.throwIfAborted();
       if (codeOf(error) === "TURN_FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE") throw error;
       const failure = { code: codeOf(error) ?? "TOOL_FAILED", message: messageOf(error) };
-      if (fateOf(error) === "failed") {
-        await this.#ledger.settle(key, "failed", { error: failure });
-        return { status: "failed", error: failure };
-      }
+      if (fateOf(error, round) === "failed") return this.#fail(call, failure);
       await this.#ledger.settle(key, "unknown", { error: failure });
-      return this.#recover(call, attempt, sentAt, signal);
+      round.mayHaveHappened = true;
+      return this.#recover(call, attempt, sentAt, round, signal);
     }
   }
 
+  async #fail({ key }: OnceCall, error: { code: string; message: string }): Promise<EffectOutcome<unknown>> {
+    await this.#ledger.settle(key, "failed", { error });
+    return { status: "failed", error };
+  }
+
   /** What is unknown becomes known by the tool's rule, or the question goes to a person. */
-  async #recover(call: OnceCall, attempts: number, sentAt: number, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
-    const { tool, key, name, input } = call;
-    if (tool.recover === "ask") throw new EffectUnknownError(name, key, input, "the tool's rule is to ask");
+  async #recover(call: OnceCall, attempts: number, sentAt: number, round: Round, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
+    const { tool, name } = call;
+    if (tool.recover === "ask") throw unknownEffect(call, "the tool's rule is to ask");
     if (tool.recover === "replay") {
-      if (attempts >= REPLAYS_MOST) throw new EffectUnknownError(name, key, input, `${attempts} calls gave no answer`);
+      if (round.calls >= CALLS_MOST) throw unknownEffect(call, `${round.calls} calls gave no answer`);
+      if (round.calls > 0) await this.#clock.sleep(replayPauseMs(round.calls), { signal });
       await this.#recordAgain(call, signal);
-      return this.#send(call, attempts + 1, signal);
+      return this.#send(call, attempts + 1, round, signal);
     }
-    const deadline = this.#clock.monotonic() + Math.max(PROBE_MOST_MS, tool.timeoutMs + tool.settleMs);
     const settledAt = sentAt + tool.timeoutMs + tool.settleMs;
     for (let wait = PROBE_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, PROBE_MOST_WAIT_MS)) {
       const askedAt = this.#clock.monotonic();
       const answer = await this.#probe(call, attempts, signal);
       if (typeof answer === "object" || answer === "happened") {
         const result = typeof answer === "object" ? answer.result : null;
-        await this.#ledger.settle(key, "done", { result: result ?? null });
+        await this.#ledger.settle(call.key, "done", { result: result ?? null });
         return { status: "done", result: result ?? null };
       }
+      const now = this.#clock.monotonic();
       // Only a "no" that was asked for after the request can no longer be travelling is a no.
       if (answer === "not_happened" && askedAt >= settledAt) {
+        round.mayHaveHappened = false;
+        if (this.#isStopped()) return this.#fail(call, { code: "NOT_HAPPENED", message: `${name} did not happen, and after the stop it is not tried again.` });
+        // One call more is due to every effect, however long its requests travel.
+        if (round.calls >= CALLS_MOST || (round.calls > 1 && now >= round.deadline)) throw unknownEffect(call, `${round.calls} calls gave no answer, and the outside knows of none`);
         await this.#recordAgain(call, signal);
-        return this.#send(call, attempts + 1, signal);
+        return this.#send(call, attempts + 1, round, signal);
       }
-      const now = this.#clock.monotonic();
-      if (now >= deadline) throw new EffectUnknownError(name, key, input, "the outside could not say");
+      if (answer === "unknown" && now >= round.deadline) throw unknownEffect(call, "the outside could not say");
       const pause = answer === "not_happened" ? Math.max(settledAt - now, 1) : wait;
       await this.#clock.sleep(Math.min(pause, PROBE_MOST_WAIT_MS), { signal });
     }
@@ -197,8 +232,17 @@ export class OnceRunner {
 const FRESH_LEAST_MS = 500;
 const FRESH_MOST_MS = 3_000;
 
-/** Calls of one effect under the rule `replay` before a person is asked. Source: our choice. */
-const REPLAYS_MOST = 5;
+/** Calls of one effect in one life of a turn before a person is asked. Source: our choice. */
+const CALLS_MOST = 5;
+
+/** Before the next call under the rule `replay`, milliseconds: what is down may come up again. Source: our choice; doubling, under 4 s in all. */
+function replayPauseMs(calls: number): number {
+  return 250 * 2 ** (calls - 1);
+}
+
+function unknownEffect({ name, key, input }: OnceCall, because: string): EffectUnknownError {
+  return new EffectUnknownError(name, key, input, because);
+}
 
 function failureOf(error: { readonly code?: string; readonly message: string } | null): { code: string; message: string } {
   return { code: error?.code ?? "TOOL_FAILED", message: error?.message ?? "The call failed." };

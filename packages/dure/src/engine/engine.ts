@@ -10,6 +10,7 @@ import type { Notifications } from "../durable/notify.ts";
 import { TurnStore, UNATTENDED_TOPIC, type ClaimedTurn } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
+import { startAcceptSpan } from "../models/telemetry.ts";
 import type {
   AcceptedTurn,
   AcceptOptions,
@@ -82,6 +83,8 @@ const LOOK_EVERY_MS = 400;
 const ASK_EVERY_MS = 500;
 /** Turns that one process runs at once; what is beyond stays unattended until there is room, or goes to another process. Source: our choice. */
 const RUNNING_MOST = 2_000;
+/** A turn of a service that no process takes is ended with `SERVICE_UNAVAILABLE` after this, milliseconds. Source: our choice; a release of several processes takes minutes. */
+const UNSERVED_MS = 300_000;
 /** How long a request may wait for a database that cannot be reached, milliseconds. Source: our choice; a person is waiting. */
 const ACCEPT_WITHIN_MS = 10_000;
 /** Readers on other processes look at least this often, milliseconds. Source: DESIGN "Event log". */
@@ -354,6 +357,8 @@ export class Engine implements Conversations {
       ...(request.background !== undefined && { background: request.background }),
     };
     this.#accepting.add(turn);
+    const span = startAcceptSpan({ turn, session: request.session, service: service.name }, options.traceParent);
+    const { traceParent } = span;
     const late = new AbortController();
     const cancel = clock.after(ACCEPT_WITHIN_MS, () =>
       late.abort(new DureError("DATABASE_UNAVAILABLE", `The message could not be stored within ${ACCEPT_WITHIN_MS} ms.`, { class: "unavailable", hint: "Send it again with the same Idempotency-Key." })),
@@ -374,6 +379,7 @@ export class Engine implements Conversations {
           title: titleOf(request.message),
           locale: request.locale,
           time_zone: request.timeZone,
+          trace_parent: traceParent,
           ...(key !== undefined && { idempotency: { caller: caller.name, path, key, body_hash: hashOf(request) } }),
           events: [{ type: "turn.accepted", role: "conversation", session: request.session, turn, service: service.name, data: { author } }],
         },
@@ -389,7 +395,7 @@ export class Engine implements Conversations {
           author,
           epoch: 1,
           stop: null,
-          trace_parent: null,
+          trace_parent: traceParent ?? null,
           accepted_at: accepted.now,
           state: accepted.state,
           memory: accepted.memory,
@@ -403,20 +409,26 @@ export class Engine implements Conversations {
       if (accepted.outcome === "accepted" && accepted.stopped) this.#runs.get(accepted.stopped)?.stop();
       return { turnId: accepted.turn, sessionId: accepted.session, status: accepted.status, repeated: accepted.outcome === "repeated" };
     } catch (error) {
+      span.end(error);
       if (!lease.aborted) throw error;
       throw new DureError("SERVER_STOPPING", "This process may write no more.", { class: "unavailable", hint: "Send it again with the same Idempotency-Key; another process answers.", cause: error });
     } finally {
       cancel();
+      span.end();
       this.#accepting.delete(turn);
     }
   }
 
-  #begin(held: ClaimedTurn): void {
+  /** @param isUnserved no process has taken it for long. */
+  #begin(held: ClaimedTurn, { isUnserved = false } = {}): void {
     const { logger, lease } = this.#options;
     if (lease.aborted || this.#runs.has(held.turn)) return;
     const service = this.#services.get(held.service);
-    if (!service) {
-      logger.error({ turn: held.turn, service: held.service }, "a turn belongs to a service that this process does not have; another process may");
+    if (!service && !isUnserved && !held.stop) {
+      logger.warn({ turn: held.turn, session: held.session, service: held.service }, `turn ${held.turn} is of the service ${held.service}, which is not here; left to other processes`);
+      this.#store.giveUp(held.turn, held.epoch, { signal: lease }).catch((error: unknown) => {
+        if (!lease.aborted) logger.warn({ turn: held.turn, code: codeOf(error), error: messageOf(error) }, "a turn could not be left to others; the next look tries again");
+      });
       return;
     }
     const run = new TurnRun({ held, service, environment: this.#environment });
@@ -428,18 +440,18 @@ export class Engine implements Conversations {
       this.#wake(held.turn);
       if (end === "done") {
         if (next !== null) void this.#claim(next);
-        else this.#folder.consider(held.session, service, run.memoryTurns);
+        else if (service) this.#folder.consider(held.session, service, run.memoryTurns);
       }
     });
   }
 
-  async #claim(turn: string): Promise<void> {
+  async #claim(turn: string, how: { isUnserved?: boolean } = {}): Promise<void> {
     const { logger, lease } = this.#options;
     if (this.#stopping || lease.aborted || this.#runs.has(turn) || this.#accepting.has(turn)) return;
     this.#accepting.add(turn);
     try {
       const held = await this.#store.claim(turn, { signal: lease });
-      if (held) this.#begin(held);
+      if (held) this.#begin(held, how);
     } catch (error) {
       if (!lease.aborted) logger.warn({ turn, code: codeOf(error), error: messageOf(error) }, "a turn could not be claimed; it stays for the next look");
     } finally {
@@ -456,8 +468,9 @@ export class Engine implements Conversations {
           const room = RUNNING_MOST - this.#runs.size;
           if (this.#stopping || lease.aborted || room <= 0) return;
           const most = Math.min(CLAIM_AT_ONCE, room);
-          const turns = (await this.#store.unattended([...this.#runs.keys(), ...this.#accepting], most)).filter((turn) => !this.#accepting.has(turn));
-          await Promise.all(turns.map((turn) => this.#claim(turn)));
+          const options = { services: [...this.#services.keys()], unservedMs: UNSERVED_MS, limit: most };
+          const turns = (await this.#store.unattended([...this.#runs.keys(), ...this.#accepting], options)).filter(({ id }) => !this.#accepting.has(id));
+          await Promise.all(turns.map(({ id, isUnserved }) => this.#claim(id, { isUnserved })));
           if (turns.length < most) return;
         }
       } catch (error) {

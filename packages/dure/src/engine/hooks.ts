@@ -1,10 +1,13 @@
-import { DureError } from "../kernel/errors.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { Json } from "../kernel/json.ts";
-import type { Transaction } from "../durable/database.ts";
+import { isObject, type Json } from "../kernel/json.ts";
+import { titled, type NewEscalation } from "../kernel/escalation.ts";
 import type { OutsideHandler } from "../durable/outbox.ts";
+import { storable } from "../durable/storable.ts";
+import { raiseEscalations } from "../escalations/inbox.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import type { HookContext, HookHandler, Service } from "./service.ts";
+import { localeOf } from "./texts.ts";
 import { AFTER_TURN } from "./turn-end.ts";
 
 interface HookPayload {
@@ -48,11 +51,13 @@ export class HookDelivery {
           await this.#deliver(hookOf(payload), { key, signal, tx: { query: (text, values) => tx.query({ text }, values) } });
         },
       },
-      onGivenUp: async ({ key, attempts, error }: { key: string; attempts: number; error: unknown }, tx: Transaction) => {
-        this.#logger.error({ key, attempts }, "a hook was given up; it stays in the outbox as failed");
-        await tx.query({ text: "select dure.emit($1)" }, [
-          JSON.stringify([{ type: "hook.failed", role: "system", turn: key.slice(0, key.lastIndexOf(".")), data: { key, attempts, error: String(error) } }]),
-        ]);
+      onGivenUp: async ({ key, attempts, error, payload }, tx) => {
+        const hook = hookOf(payload);
+        this.#logger.error({ key, attempts, service: hook.service, type: hook.type }, "a hook was given up; it stays in the outbox as failed");
+        const data = { key, attempts, error: isObject(error) && typeof error["message"] === "string" ? error["message"] : messageOf(error) };
+        await tx.query({ text: "select dure.emit($1)" }, [storable([{ type: "hook.failed", role: "system", session: hook.session, turn: hook.turn, service: hook.service, data }])]);
+        const [session] = await tx.query<{ tenant: string; locale: string | null }>({ text: "select tenant, locale from dure.sessions where id = $1" }, [hook.session]);
+        await raiseEscalations(tx, [givenUpEscalation(hook, data, session)]);
       },
     };
   }
@@ -76,8 +81,23 @@ export class HookDelivery {
   }
 }
 
-/** Deliveries of one hook before it is given up. Source: our choice; with doubling pauses about 17 minutes. */
+/** Deliveries of one hook before it is given up and people are told. Source: our choice; with doubling pauses about 17 minutes. */
 const HOOK_ATTEMPTS = 10;
+
+/** The turn has said that it is done; what it promised to do afterwards is not. */
+function givenUpEscalation(hook: HookPayload, { key, attempts, error }: { key: string; attempts: number; error: string }, session: { tenant: string; locale: string | null } | undefined): NewEscalation {
+  const isEnglish = localeOf(session?.locale ?? "ko") === "en";
+  return {
+    type: "delivery",
+    severity: "high",
+    subject: `hook/${key}`,
+    ...(session && { tenant: session.tenant }),
+    source: { session: hook.session, turn: hook.turn, service: hook.service },
+    ...titled(isEnglish ? `The hook ${hook.type} of ${hook.service} was not delivered in ${attempts} tries.` : `“${hook.service}”의 후속 작업 ${hook.type}을(를) ${attempts}번 시도했지만 처리하지 못했어요.`),
+    context: { key, type: hook.type, because: error, data: hook.data ?? null },
+    suggestedActions: [{ value: "seen", label: isEnglish ? "Seen" : "확인함" }],
+  };
+}
 
 function hookOf(payload: Json): HookPayload {
   return payload as unknown as HookPayload;

@@ -1,4 +1,6 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
+import { z } from "zod";
+import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { isObject, type JsonObject } from "../kernel/json.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
@@ -48,19 +50,23 @@ export function remoteService(
   };
 }
 
-/** Times that a cut stream is taken up again. Source: our choice. */
+/** Times that a cut stream or a server that drains is asked again, and the first pause before it, milliseconds; it doubles. Source: our choice. */
 const RECONNECTS_MOST = 5;
+const FIRST_PAUSE_MS = 100;
+/** What is asked beside the turn, milliseconds: the end of a turn that nobody waits for, and what the other services are. Source: our choice. */
+const ASIDE_WITHIN_MS = 5_000;
 
 /**
  * One turn there. `key` makes it the same turn however often it is asked for; a cut stream is taken up behind the last
- * stored event. Throws `REMOTE_UNAVAILABLE` or the other server's own problem.
+ * stored event. Throws `REMOTE_UNAVAILABLE` or the other server's own problem. An abort leaves the turn running there, for another
+ * process to follow, unless it is given up: then it is stopped there too.
  */
 export async function* remoteTurn(
   remote: RemoteService,
   request: { session: string; message: string; slots?: JsonObject | undefined; confirmId?: string | undefined; locale: string; timeZone: string },
-  options: { key: string; signal: AbortSignal },
+  options: { key: string; clock: Clock; signal: AbortSignal; /** Asked after an abort: nobody waits for the answer any more, here or elsewhere. */ isGivenUp: () => boolean },
 ): AsyncGenerator<TurnEvent, Done> {
-  const { key, signal } = options;
+  const { key, clock, signal, isGivenUp } = options;
   const body = JSON.stringify({
     session_id: request.session,
     message: request.message,
@@ -96,8 +102,11 @@ export async function* remoteTurn(
       }
       throw new Error("the stream ended before DONE");
     } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof DureError) throw error;
+      if (signal.aborted) {
+        if (isGivenUp() && turnId !== undefined) void stopThere(remote, turnId, clock);
+        throw signal.reason;
+      }
+      if (error instanceof DureError && (error.class !== "unavailable" || tries >= RECONNECTS_MOST)) throw error;
       if (tries >= RECONNECTS_MOST) {
         throw new DureError("REMOTE_UNAVAILABLE", `The service ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`, {
           class: "unavailable",
@@ -106,7 +115,56 @@ export async function* remoteTurn(
         });
       }
     }
+    await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
   }
+}
+
+/** Nobody waits for it. One that has ended meanwhile answers 409, which changes nothing. */
+async function stopThere(remote: RemoteService, turnId: string, clock: Clock): Promise<void> {
+  await aside(clock, undefined, (signal) => fetch(`${remote.url}/v1/agent/turns/${turnId}/stop`, { method: "POST", headers: remote.headers(), signal })).catch(() => {});
+}
+
+/**
+ * Whether the other service waits in the middle of a flow after this `DONE`: it asked for a yes, or its stage is neither the
+ * first nor a last one of those that its server tells. Where that is not known, only what asks for a yes counts.
+ */
+export async function isAsking(remote: RemoteService, done: Done, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<boolean> {
+  if (done.nextAction === "CONFIRM" || done.nextAction === "ASK_CONTINUE") return true;
+  const { stage } = done.stateSnapshot;
+  if (done.nextAction !== "ASK" || typeof stage !== "string") return false;
+  if (remote.protocol === "a2a") return stage === "TASK_STATE_INPUT_REQUIRED";
+  const known = STAGES.get(remote) ?? (await stagesOf(remote, clock, signal));
+  if (known === undefined) return false;
+  STAGES.set(remote, known);
+  return known.initial !== stage && !known.terminal.includes(stage);
+}
+
+interface RemoteStages {
+  readonly initial: string;
+  readonly terminal: readonly string[];
+}
+
+/** What was told once; a service changes its stages with a release, and this process its services by a reload. */
+const STAGES = new WeakMap<RemoteService, RemoteStages>();
+
+async function stagesOf(remote: RemoteService, clock: Clock, signal: AbortSignal): Promise<RemoteStages | undefined> {
+  try {
+    const answer = await aside(clock, signal, (within) => fetch(`${remote.url}/v1/services`, { headers: remote.headers(), signal: within }));
+    const { items } = ServicesThere.parse(await answer.json());
+    return items.find(({ name, default: isDefault }) => (remote.service === undefined ? isDefault : name === remote.service))?.stages;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** What is used of the answer of `/v1/services`. */
+const ServicesThere = z.object({
+  items: z.array(z.object({ name: z.string(), default: z.boolean(), stages: z.object({ initial: z.string(), terminal: z.array(z.string()) }).optional() })),
+});
+
+async function aside(clock: Clock, signal: AbortSignal | undefined, ask: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+  return withTimeout(clock, ASIDE_WITHIN_MS, () => new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", { class: "unavailable" }), ask, { signal });
 }
 
 async function problemOf(remote: RemoteService, response: Response): Promise<DureError> {
@@ -121,7 +179,7 @@ async function problemOf(remote: RemoteService, response: Response): Promise<Dur
   const code = typeof problem["code"] === "string" ? problem["code"] : "REMOTE_UNAVAILABLE";
   const detail = typeof problem["detail"] === "string" ? problem["detail"] : `HTTP ${response.status}`;
   return new DureError(code, `${remote.name}: ${detail}`, {
-    class: response.status >= 500 ? "unavailable" : "input",
+    class: response.status >= 500 || response.status === 429 || response.status === 408 ? "unavailable" : "input",
     ...(typeof problem["hint"] === "string" && { hint: problem["hint"] }),
   });
 }

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { offlineModel } from "../models/offline.ts";
@@ -9,7 +12,7 @@ import { combineServices, keywordRouter, modelRouter } from "./combine.ts";
 import { remoteService } from "./remote-service.ts";
 import { defineService, flow, type Service } from "./service.ts";
 import { defineState } from "./state.ts";
-import { startTestEngine } from "./test-engine.ts";
+import { startTestEngine, type TestEngine } from "./test-engine.ts";
 
 /** Asks for two words one after another, then ends. */
 const wizard = defineService({
@@ -85,6 +88,40 @@ test("several services answer behind one name; a person stays in a flow unless i
   expect((await t.say("faq")).done.message).toBe("got wizard again+faq");
 });
 
+test.for([
+  ["다른 얘기 하자", true],
+  ["이제 다른 거 할래요!", true],
+  ["그만하고 나갈래", true],
+  ["나가기", true],
+  ["처음으로", true],
+  ["처음으로 돌아가 줘.", true],
+  ["Start over, please", true],
+  ["let's talk about something else", true],
+  ["처음으로 보내는 거야", false],
+  ["처음으로 거래하는 곳이야", false],
+  ["나가기 전에 보내줘", false],
+  ["그만하고 싶은 일이 많아", false],
+  ["다른 거 말고 그걸로", false],
+  ["다른 서비스 이용료 3만원", false],
+  ["leave it as it is", false],
+  ["exit row, please", false],
+  ["quit smoking fund", false],
+] as const)("whether “%s” asks to leave a flow: %s", ([message, leaves]) => {
+  const all = combineServices({ services: [named("a")], router: keywordRouter({ rules: [], default: "a" }) });
+
+  expect(all.asksToLeave(message)).toBe(leaves);
+});
+
+test("a flow whose stored state does not fit any longer ends the turn, also behind several services", async () => {
+  const all = (service: Service) => combineServices({ name: "all", services: [service, named("faq")], router: keywordRouter({ rules: [{ service: "wizard", keywords: ["wizard"] }], default: "faq" }) });
+  const changed = { ...wizard, state: defineState({ schema: z.object({ stage: z.string(), letters: z.string() }), initial: () => ({ stage: "INIT", letters: "" }), ...(wizard.state?.stages && { stages: wizard.state.stages }) }) };
+  await using t = await startTestEngine(all(wizard), { offline: [intents] });
+  await t.say("wizard now");
+  await using released = await startTestEngine(all(changed), { on: { url: t.url }, offline: [intents] });
+
+  expect((await released.say("hello")).done.error?.code).toBe("STATE_INVALID");
+});
+
 test("a keyword counts at the start of a word only", async () => {
   const router = keywordRouter({ rules: [{ service: "transfer", keywords: ["이체", "send"] }], default: "faq" });
   if (router.kind !== "function") throw new Error("a keyword router is a function");
@@ -102,13 +139,8 @@ test("a model chooses the service; one that is unknown or fails falls to the def
   expect((await t.say("zzz")).done.message).toBe("a: zzz");
 });
 
-test("a remote service passes events, DONE and errors through unchanged, once for a turn", async () => {
-  const helper = defineService({
-    name: "helper",
-    agents: { echo: chatAgent({ name: "echo" }) },
-    flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("echo", "생각 중")).text, nextAction: "CONFIRM" })) },
-  });
-  await using there = await startTestEngine(helper);
+/** A server over the engine, as another process would be. */
+async function serverOf(there: TestEngine): Promise<{ url: string } & AsyncDisposable> {
   const app = createServer({
     conversations: there.engine,
     events: { follow: async function* () {}, now: async () => "1.0.0", beforeLast: async () => "1.0.0" },
@@ -122,15 +154,87 @@ test("a remote service passes events, DONE and errors through unchanged, once fo
     locale: "ko",
   });
   const { url } = await startServer(app, { port: 0 });
+  return { url, [Symbol.asyncDispose]: async () => void (await app.close()) };
+}
+
+test("a remote service passes events, DONE and errors through unchanged, once for a turn", async () => {
+  const helper = defineService({
+    name: "helper",
+    agents: { echo: chatAgent({ name: "echo" }) },
+    flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("echo", "생각 중")).text, nextAction: "CONFIRM" })) },
+  });
+  await using there = await startTestEngine(helper);
+  await using server = await serverOf(there);
+  await using here = await startTestEngine(remoteService(server.url, { name: "far" }));
+
+  const { done, events } = await here.say("멀리 있나요");
+
+  expect(events.map((event) => event.type).filter((type) => type !== "LLM_TOKEN")).toEqual(["AGENT_START", "LLM_DONE", "AGENT_DONE", "DONE"]);
+  expect(done).toMatchObject({ message: "멀리 있나요", nextAction: "CONFIRM", trace: { agents: [{ agent: "echo" }] } });
+});
+
+test("a person stays in a flow on another server: where it asks for a yes, and where its stage is in the middle", async () => {
+  const asks = defineService({ name: "asks", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: `asks: ${turn.message}`, nextAction: turn.message === "네" ? "DONE" : "CONFIRM" })) } });
+  await using wizardThere = await startTestEngine(wizard, { offline: [intents] });
+  await using asksThere = await startTestEngine(asks);
+  await using wizardServer = await serverOf(wizardThere);
+  await using asksServer = await serverOf(asksThere);
+  const all = combineServices({
+    name: "all",
+    services: [remoteService(wizardServer.url, { name: "far" }), remoteService(asksServer.url, { name: "sure", service: "asks" }), named("faq")],
+    router: keywordRouter({ rules: [{ service: "far", keywords: ["wizard"] }, { service: "sure", keywords: ["sure"] }], default: "faq" }),
+  });
+  await using t = await startTestEngine(all);
+  const answers: string[] = [];
+
+  for (const message of ["wizard now", "hello", "hello", "sure?", "네", "네"]) answers.push((await t.say(message)).done.message);
+
+  expect(answers).toEqual(["next word?", "got wizard now+hello", "faq: hello", "asks: sure?", "asks: 네", "faq: 네"]);
+});
+
+test.for([
+  ["a stop", "stop", "TURN_STOPPED"],
+  ["an interrupting message", "interrupt", "TURN_STOPPED"],
+  ["a timeout", "timeout", "REMOTE_TIMEOUT"],
+] as const)("%s ends the turn on the other server too", async ([, how, code]) => {
+  const model = offlineModel("slow", (request) => ((request.messages.at(-1) as { text: string }).text === "slow" ? { chunks: ["하나 ", "둘 "], chunkDelayMs: 60_000 } : "quick"));
+  const chat = defineService({ name: "chat", agents: { a: chatAgent({ name: "a" }) }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("a", "…")).text })) } });
+  await using there = await startTestEngine(chat, { offline: [model] });
+  await using server = await serverOf(there);
+  const far = { ...remoteService(server.url, { name: "far", ...(how === "timeout" && { timeout: "1s" }) }), sessions: { busy: "interrupt" as const } };
+  await using here = await startTestEngine(far);
+  const turn = here.engine.turn({ session: "s1", message: "slow" });
+  for await (const event of turn) if (event.type === "LLM_TOKEN") break;
+
+  if (how === "stop") await here.engine.stopTurn(await turn.turnId);
+  const next = how === "interrupt" ? (await here.say("quick")).done.message : "quick";
+
+  expect((await turn.done).error?.code).toBe(code);
+  expect(next).toBe("quick");
+  await expect.poll(async () => (await there.database.query({ text: "select done->'error'->>'code' as code from dure.turns order by accepted_at limit 1" }))[0], { timeout: 5_000 }).toEqual({ code: "TURN_STOPPED" });
+});
+
+test.for([
+  { refusals: 2, end: { message: "ok" } },
+  { refusals: 99, end: { error: { code: "SERVER_STOPPING" } } },
+])("a remote service that drains is asked again with a pause ($refusals refusals)", { timeout: 15_000 }, async ({ refusals, end }) => {
+  const asked: number[] = [];
+  const problem = JSON.stringify({ code: "SERVER_STOPPING", detail: "This process is stopping." });
+  const done = JSON.stringify({ message: "ok", next_action: "ASK", state_snapshot: {}, hooks: [], _trace: { turn_id: "turn_there", total_elapsed_ms: 1, agents: [] } });
+  const server = createHttpServer((_request, response) => {
+    asked.push(performance.now());
+    if (asked.length <= refusals) return void response.writeHead(503, { "content-type": "application/problem+json" }).end(problem);
+    response.writeHead(200, { "content-type": "text/event-stream", "turn-id": "turn_there" }).end(`id: turn_there.1\nevent: DONE\ndata: ${done}\n\n`);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
   try {
-    await using here = await startTestEngine(remoteService(url, { name: "far" }));
+    await using t = await startTestEngine(remoteService(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { name: "far" }));
 
-    const { done, events } = await here.say("멀리 있나요");
-
-    expect(events.map((event) => event.type).filter((type) => type !== "LLM_TOKEN")).toEqual(["AGENT_START", "LLM_DONE", "AGENT_DONE", "DONE"]);
-    expect(done).toMatchObject({ message: "멀리 있나요", nextAction: "CONFIRM", trace: { agents: [{ agent: "echo" }] } });
+    expect((await t.say("hello")).done).toMatchObject(end);
+    expect(asked[2]! - asked[0]!).toBeGreaterThan(290);
+    expect(asked).toHaveLength(Math.min(refusals, 5) + 1);
   } finally {
-    await app.close();
+    server.close();
   }
 });
 

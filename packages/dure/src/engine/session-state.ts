@@ -4,11 +4,19 @@ import type { AnyService, LeafService } from "./combine.ts";
 import type { Service } from "./service.ts";
 import { StateManager, type StateDefinition } from "./state.ts";
 
+/** What a session keeps for one of its services. */
+interface ServicePart {
+  readonly value: unknown;
+  readonly scenario?: string;
+  /** Of one that answers elsewhere: it waits in the middle of a flow. */
+  readonly isAsking?: true;
+}
+
 /** A session's part that belongs to its services. */
 export interface SessionState {
   /** Of several services, the one that answered last. */
   readonly active?: string;
-  readonly services: Readonly<Record<string, { readonly value: unknown; readonly scenario?: string }>>;
+  readonly services: Readonly<Record<string, ServicePart>>;
 }
 
 /** What a turn has made of the service that answered it; `manager` is absent for one that answers elsewhere. */
@@ -19,6 +27,10 @@ export interface LeafEnd {
   readonly scenario: string;
   /** The flow has reached its end: the next turn begins anew. */
   readonly isTerminal: boolean;
+  /** Of one that answers elsewhere, whether it waits in the middle of a flow; absent: it has not answered, so as before. */
+  readonly isAsking?: boolean | undefined;
+  /** An answer from the inbox came to it; the person stays with the service where it was. */
+  readonly isVisit: boolean;
 }
 
 /** Of a service without declared state. */
@@ -35,7 +47,8 @@ export function openState(session: SessionState, service: Service): StateManager
  * service's state where it is at hand. Source: docs/spec/conversation §3.
  */
 export function isMidFlow(session: SessionState, service: LeafService, opened?: Pick<StateManager<object>, "isInitial" | "isTerminal">): boolean {
-  if (service.kind === "remote" || !session.services[service.name]?.scenario || !service.state?.stages) return false;
+  if (service.kind === "remote") return session.services[service.name]?.isAsking === true;
+  if (!session.services[service.name]?.scenario || !service.state?.stages) return false;
   const state = opened ?? openState(session, service);
   return !state.isInitial && !state.isTerminal;
 }
@@ -46,9 +59,13 @@ export function enter(session: SessionState, chosen: LeafService, left: LeafServ
 }
 
 /** The session as the end of the turn stores it. */
-export function sessionAfter(session: SessionState, root: AnyService, { leaf, manager, state, scenario, isTerminal }: LeafEnd): SessionState {
-  const active = root.kind === "combined" ? { active: leaf.name } : {};
-  if (leaf.kind === "remote" || !manager) return { ...session, ...active };
+export function sessionAfter(session: SessionState, root: AnyService, { leaf, manager, state, scenario, isTerminal, isAsking, isVisit }: LeafEnd): SessionState {
+  const active = root.kind === "combined" ? { active: isVisit ? (session.active ?? leaf.name) : leaf.name } : {};
+  if (leaf.kind === "remote") {
+    if (isAsking === undefined) return { ...session, ...active };
+    return { ...session, ...active, services: { ...session.services, [leaf.name]: { value: {}, ...(isAsking && { isAsking }) } } };
+  }
+  if (!manager) return { ...session, ...active };
   const value = isTerminal ? (leaf.state ?? FREE_STATE).initial() : state;
   const kept = isTerminal || scenario === "" ? {} : { scenario };
   return { ...session, ...active, services: { ...session.services, [leaf.name]: { value, ...kept } } };

@@ -2,6 +2,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
+import { forgetSession } from "../durable/sessions.ts";
 import type { CompletedEntry, HistoryEntry, Page, SessionDebug, SessionDetail, SessionSummary } from "./api.ts";
 import type { LeafService } from "./combine.ts";
 import { EMPTY_MEMORY, type Memory } from "./memory.ts";
@@ -87,16 +88,9 @@ export class SessionReader {
     return row?.running_turn;
   }
 
-  /** Removes everything of a session in which nothing runs. The ledger keeps effects whose outcome is not known. */
+  /** Removes everything of a session in which nothing runs; false when it is not there or is answering. */
   async forget(id: string, tenant: string): Promise<boolean> {
-    return this.#database.transaction(async (tx) => {
-      const gone = await tx.query({ text: "delete from dure.sessions where id = $1 and tenant = $2 and running_turn is null returning id" }, [id, tenant]);
-      if (gone.length === 0) return false;
-      await tx.query({ text: "delete from dure.turn_events where turn_id in (select id from dure.turns where session_id = $1)" }, [id]);
-      for (const table of ["turns", "messages", "completed", "idempotency"]) await tx.query({ text: `delete from dure.${table} where session_id = $1` }, [id]);
-      await tx.query({ text: "delete from dure.effects where session_id = $1 and status in ('done', 'failed')" }, [id]);
-      return true;
-    });
+    return forgetSession(this.#database, id, tenant);
   }
 
   async turn(turnId: string, tenant: string): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number } | undefined> {

@@ -13,6 +13,11 @@ export interface StateDefinition<State extends object = Record<string, unknown>>
   readonly schema: z.ZodType<State>;
   readonly initial: () => State;
   /** With stages the state has a member `stage`. */
+  /**
+   * Makes of a stored state that the schema does not take any longer one that it takes. Called only then; a function of what is
+   * stored. Without it such a session's turns end with `STATE_INVALID` until its state fits again or it is forgotten.
+   */
+  readonly migrate?: (stored: unknown) => unknown;
   readonly stages?: StageMachine;
   readonly slots?: readonly SlotDescription[];
 }
@@ -39,7 +44,7 @@ export class StateManager<State extends object = Record<string, unknown>> {
 
   constructor(definition: StateDefinition<State>, stored?: unknown) {
     this.#definition = definition;
-    this.#value = stored === undefined ? definition.initial() : this.#parse(stored, "The stored state");
+    this.#value = stored === undefined ? definition.initial() : this.#opened(stored);
   }
 
   /** The state as it is; never changed in place. */
@@ -80,6 +85,12 @@ export class StateManager<State extends object = Record<string, unknown>> {
     return structuredClone(this.#value) as JsonObject;
   }
 
+  #opened(stored: unknown): State {
+    const { schema, migrate } = this.#definition;
+    if (!migrate || schema.safeParse(stored).success) return this.#parse(stored, "The stored state", OLD_STATE_HINT);
+    return this.#parse(migrate(stored), "The migrated state", OLD_STATE_HINT);
+  }
+
   #checked(next: State): State {
     const parsed = this.#parse(next, "The new state");
     const { stages } = this.#definition;
@@ -94,13 +105,15 @@ export class StateManager<State extends object = Record<string, unknown>> {
     return parsed;
   }
 
-  #parse(value: unknown, what: string): State {
+  #parse(value: unknown, what: string, hint = "Change the state through its manager, with values that the schema allows."): State {
     const parsed = this.#definition.schema.safeParse(value);
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
     throw new DureError("STATE_INVALID", `${what} does not fit: ${issue?.path.join(".") || "state"}: ${issue?.message ?? "unknown"}.`, {
-      hint: "Change the state through its manager, with values that the schema allows.",
+      hint,
       cause: parsed.error,
     });
   }
 }
+
+const OLD_STATE_HINT = "Give defineState a migrate for states of earlier releases, or forget the session (DELETE /v1/agent/sessions/{id}).";

@@ -1,3 +1,6 @@
+import { codeOf } from "../kernel/errors.ts";
+import { isNetworkError } from "../models/failures.ts";
+
 /** What the engine itself says to a person. Services may say it in their own words with `onError`. */
 export type Locale = "ko" | "en";
 
@@ -39,12 +42,31 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
   EFFECT_UNKNOWN: "effect",
 };
 
-function troubleOf(code: string): TroubleClass {
-  return TROUBLE_OF_CODE[code] ?? "internal";
+/** By its code; what nobody of us has named is a matter of the connection where Node says so. Pure. */
+function troubleOf(error: unknown): TroubleClass {
+  return TROUBLE_OF_CODE[codeOf(error) ?? ""] ?? (isNetworkError(error) ? "connection" : "internal");
 }
 
-export function troubleText(code: string, locale: string): string {
-  return TROUBLE[troubleOf(code)][localeOf(locale)];
+export function troubleText(error: unknown, locale: string): string {
+  return TROUBLE[troubleOf(error)][localeOf(locale)];
+}
+
+/** What stands in `DONE.error.message` outside of dev mode: no word of a provider, a tool or a handler, for it may hold anything. */
+const OPEN_MESSAGES = {
+  intent: "The message was not understood.",
+  timeout: "Something did not answer in time.",
+  format: "The model's answer could not be used.",
+  connection: "Another system could not be reached.",
+  budget: "A budget is used up.",
+  stopped: "The turn was stopped.",
+  diverged: "The service changed while the turn was under way.",
+  approval: "A person's yes is needed first.",
+  effect: "Whether an effect happened is not known.",
+  internal: "The turn failed.",
+} as const satisfies Record<TroubleClass, string>;
+
+export function openMessage(error: unknown): string {
+  return OPEN_MESSAGES[troubleOf(error)];
 }
 
 const BUTTONS = {

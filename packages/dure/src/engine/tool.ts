@@ -34,6 +34,8 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly timeoutMs: number;
   /** How long a request may still travel after its timeout before `not_happened` counts, milliseconds. Default 30 000. */
   readonly settleMs: number;
+  /** See `ToolOptions.key`. */
+  readonly key?: (input: Input) => readonly (string | number)[];
   /** Whether the model sees this tool in a turn; absent: always. A function of the turn alone, for it is asked again after a crash. */
   readonly offered?: (turn: { readonly session: string }) => boolean;
   /** Whether a person must say yes to exactly these arguments, and for how long the question stands. */
@@ -48,6 +50,12 @@ export interface ToolOptions<Input, Output> {
   readonly inputSchema: z.ZodType<Input>;
   readonly execute: (input: Input, context: ToolContext, options: { signal: AbortSignal }) => Promise<Output> | Output;
   readonly effect?: EffectKind;
+  /**
+   * What a `once` call of a model or a custom agent is about, from its arguments, such as `[orderId]`: in one session the same key
+   * is one effect, in whatever turn it is asked for; one that has failed may be tried again. Without it, each such call is an effect
+   * of its own, the same only after a crash. Does not count where `turn.call` names the key, or a person's yes is the key.
+   */
+  readonly key?: (input: Input) => string | number | readonly (string | number)[];
   readonly probe?: Tool<Input, Output>["probe"];
   readonly recover?: "probe" | "replay" | "ask";
   readonly timeout?: Duration;
@@ -67,8 +75,10 @@ export interface ToolOptions<Input, Output> {
  *       probe: ({ key }, { signal }) => desk.find(key, { signal }),
  *     });
  *
- * An error thrown by `execute` with `sent: false` (refused before it was sent, or a definite refusal) means that nothing
- * happened; any other error of a `once` tool leaves its outcome unknown, and the rule decides.
+ * An error thrown by `execute` with `sent: false` (refused before it was sent, or a definite refusal: see `NotSentError`) means
+ * that nothing happened. So does a refused connection, unless the error says `sent: true`: an `execute` that makes several
+ * requests says it of those after the one that counts. Any other error of a `once` tool leaves its outcome unknown, and the
+ * rule decides. So does "not sent" where an earlier call under the key may have arrived.
  */
 export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
   const effect = options.effect ?? "none";
@@ -86,6 +96,7 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
     });
   }
   const approval = options.approval === true ? {} : options.approval || undefined;
+  const { key } = options;
   return {
     description: options.description,
     inputSchema: options.inputSchema,
@@ -94,6 +105,7 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
     recover,
     timeoutMs: durationMs(options.timeout ?? "30s"),
     settleMs: durationMs(options.settle ?? "30s"),
+    ...(key && { key: (input: Input) => [key(input)].flat() }),
     ...(options.probe && { probe: options.probe }),
     ...(options.offered && { offered: options.offered }),
     ...(approval && {
@@ -106,12 +118,17 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
   };
 }
 
-/** Thrown by a tool that knows that nothing happened: refused before it was sent, or refused with a definite answer. */
+/**
+ * Thrown by a tool that knows that nothing happened: refused before it was sent, or refused with a definite answer.
+ * `definite`: the outside keeps keys, and says that nothing happens under this one; that holds for earlier calls too.
+ */
 export class NotSentError extends Error {
   readonly sent = false as const;
   readonly code: string;
-  constructor(code: string, message: string, options: { cause?: unknown } = {}) {
+  readonly definite: boolean;
+  constructor(code: string, message: string, { definite = false, ...options }: { cause?: unknown; definite?: boolean } = {}) {
     super(message, options);
     this.code = code;
+    this.definite = definite;
   }
 }

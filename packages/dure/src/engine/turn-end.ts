@@ -6,7 +6,7 @@ import type { ClaimedTurn, FinishedTurn } from "../durable/turns.ts";
 import type { LeafService } from "./combine.ts";
 import { remember, type Memory } from "./memory.ts";
 import type { DonePayload } from "./service.ts";
-import { buttonsFor } from "./texts.ts";
+import { buttonsFor, openMessage } from "./texts.ts";
 
 /** A flow that has ended, for the list of finished ones. */
 export interface CompletedFlow {
@@ -78,11 +78,11 @@ export function rememberInterrupted(memory: Memory, message: string, shown: stri
   return { ...after, rawHistory: [...after.rawHistory.slice(0, -1), { ...last, interrupted: true as const }] };
 }
 
-/** What of an error stands in `DONE`: of a stranger's only that there was one, unless in dev mode. */
+/** What of an error stands in `DONE`: its code and a fixed sentence; its own words only in dev mode. The log has them. */
 export function turnErrorOf(error: unknown, { devMode }: { devMode: boolean }): TurnError {
   return {
     code: codeOf(error) ?? "INTERNAL",
-    message: error instanceof DureError || devMode ? messageOf(error) : "The turn failed.",
+    message: devMode ? messageOf(error) : openMessage(error),
     ...(devMode && { details: detailsOf(error) }),
   };
 }

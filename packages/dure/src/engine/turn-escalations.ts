@@ -8,6 +8,7 @@ import type { EffectUnknownError } from "./effects.ts";
 import type { DivergedError } from "./journal.ts";
 import { localeOf } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
+import type { EscalationAnswer } from "./turn-context.ts";
 
 /** What a turn asks a person. Each ends the turn; the answer starts a turn of its own. */
 
@@ -30,7 +31,14 @@ export function approvalSubject(session: string, tool: string, input: unknown): 
   return `approval/${session}/${tool}/${hash}`;
 }
 
-export function approvalEscalation(turn: ClaimedTurn, locale: string, call: { name: string; tool: AnyTool; input: unknown }): TurnEscalation {
+/** Where in its service a turn asks: the answer goes on there, wherever the person is by then. */
+export interface AskingPlace {
+  /** Of several behind one name, the one that asks. */
+  readonly service: string;
+  readonly flow: string;
+}
+
+export function approvalEscalation(turn: ClaimedTurn, locale: string, place: AskingPlace, call: { name: string; tool: AnyTool; input: unknown }): TurnEscalation {
   const { name, tool, input } = call;
   return {
     ...escalationOf(turn),
@@ -38,21 +46,35 @@ export function approvalEscalation(turn: ClaimedTurn, locale: string, call: { na
     severity: "medium",
     subject: approvalSubject(turn.session, name, input),
     ...titled(tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`),
-    context: { tool: name, input: input ?? null },
+    context: { tool: name, input: input ?? null, ...place },
     suggestedActions: actions(locale, [["approve", "Approve", "승인", "primary"], ["reject", "Reject", "거절"]]),
     ...(tool.approval && { expiresMs: tool.approval.expiresMs }),
   };
 }
 
-export function effectEscalation(turn: ClaimedTurn, locale: string, error: EffectUnknownError): TurnEscalation {
+export function effectEscalation(turn: ClaimedTurn, locale: string, place: AskingPlace, error: EffectUnknownError): TurnEscalation {
   return {
     ...escalationOf(turn),
     type: "effect_unknown",
     severity: "critical",
     subject: `effect/${error.key}`,
     ...titled(localeOf(locale) === "en" ? `${error.message} Did it happen on the other side?` : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`),
-    context: { because: error.message, tool: error.tool, key: error.key, input: error.input ?? null },
+    context: { because: error.message, tool: error.tool, key: error.key, input: error.input ?? null, ...place },
     suggestedActions: actions(locale, [["happened", "It happened", "처리되었음"], ["not_happened", "It did not happen", "처리되지 않았음"]]),
+  };
+}
+
+/** A yes whose call was not made: the turn that it began failed before, or none of the agents that ran has the tool. */
+export function unusedEscalation(turn: ClaimedTurn, locale: string, answer: EscalationAnswer): TurnEscalation {
+  const tool = String(answer.context["tool"]);
+  return {
+    ...escalationOf(turn),
+    type: "blocked",
+    severity: "high",
+    subject: `unused/${answer.id}`,
+    ...titled(localeOf(locale) === "en" ? `${tool} was approved, but the call was not made.` : `“${tool}”이(가) 승인되었지만 실행되지 않았어요. 직접 확인해 주세요.`),
+    context: { ...answer.context, approval: answer.id },
+    suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
   };
 }
 

@@ -3,9 +3,10 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject, type JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { Done, HookRecord, TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
+import type { Done, HookRecord, TraceAgent, TurnError, TurnEvent } from "../kernel/turn-events.ts";
 import type { Llm } from "../models/card.ts";
 import type { ModelCall, ModelRequest } from "../models/model.ts";
+import { inToolSpan, inTurnSpan, noteFailure } from "../models/telemetry.ts";
 import { FencedError, type FinishedTurn, type TurnStore, type ClaimedTurn } from "../durable/turns.ts";
 import type { Agent } from "./agent.ts";
 import { a2aTurn } from "./a2a.ts";
@@ -16,14 +17,14 @@ import { EffectUnknownError, OnceRunner, type OnceCall } from "./effects.ts";
 import { DivergedError, TurnJournal } from "./journal.ts";
 import { EMPTY_MEMORY, remember, turnsOf, type Memory } from "./memory.ts";
 import { Places } from "./places.ts";
-import { remoteTurn, type RemoteService } from "./remote-service.ts";
-import type { DonePayload, Service } from "./service.ts";
+import { isAsking, remoteTurn, type RemoteService } from "./remote-service.ts";
+import type { DonePayload, ErrorFacts, Service } from "./service.ts";
 import { enter, isMidFlow, openState, sessionAfter, type SessionState } from "./session-state.ts";
 import type { StateManager } from "./state.ts";
 import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
 import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
-import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, type TurnEscalation } from "./turn-escalations.ts";
+import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, unusedEscalation, type AskingPlace, type TurnEscalation } from "./turn-escalations.ts";
 import { storedCall } from "./stored-call.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
 
@@ -69,7 +70,8 @@ export class TurnRun implements TurnMachinery {
   memoryTurns = 0;
 
   readonly #environment: TurnRunEnvironment;
-  readonly #root: AnyService;
+  /** Absent: no living process has it, and the turn ends by saying so. */
+  readonly #service: AnyService | undefined;
   readonly #facts: TurnFacts;
   readonly #stop = new AbortController();
   /** Follows the stop and the lease. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as long as the lease. */
@@ -89,6 +91,10 @@ export class TurnRun implements TurnMachinery {
   #leaf: LeafService | undefined;
   #session: SessionState;
   #memory: Memory;
+  /** An answer from the inbox goes to the service that asked, not to the one where the person is. */
+  #isVisit = false;
+  /** See `LeafEnd`. */
+  #isAsking: boolean | undefined;
   // oxlint-disable-next-line typescript/no-explicit-any -- typed by the service's own state definition
   #state: StateManager<any> | undefined;
   /** The state that a settled effect has written: kept whatever becomes of the turn. */
@@ -100,12 +106,14 @@ export class TurnRun implements TurnMachinery {
   #versionRead = false;
   #remembered: string | undefined;
   #shown = "";
+  /** The handler is done with; what fails now is left to another life. */
+  #isEnding = false;
 
-  constructor(options: { held: ClaimedTurn; service: AnyService; environment: TurnRunEnvironment }) {
+  constructor(options: { held: ClaimedTurn; service: AnyService | undefined; environment: TurnRunEnvironment }) {
     const { held, environment } = options;
     this.held = held;
     this.#environment = environment;
-    this.#root = options.service;
+    this.#service = options.service;
     this.#facts = factsOf(held, environment);
     this.#session = { services: {}, ...(held.state as Partial<SessionState>) };
     this.#memory = { ...EMPTY_MEMORY, ...(held.memory as Partial<Memory>) };
@@ -122,6 +130,7 @@ export class TurnRun implements TurnMachinery {
     this.journal.onStop(() => this.stop());
     this.#once = new OnceRunner({
       clock: environment.clock,
+      isStopped: () => this.#stop.signal.aborted,
       ledger: {
         intent: async (effect) => {
           const taken = await this.journal.take();
@@ -140,6 +149,10 @@ export class TurnRun implements TurnMachinery {
     this.finished = this.#run();
   }
 
+  get #root(): AnyService {
+    return this.#service!;
+  }
+
   /** Somebody asked for the end. Model calls and tools without effect are cut; a recorded effect is settled first. */
   stop(): void {
     if (this.#stop.signal.aborted) return;
@@ -154,7 +167,8 @@ export class TurnRun implements TurnMachinery {
     try {
       // A microtask later, so that whoever made this run can attach readers before the first event.
       await Promise.resolve();
-      const next = await this.#toTheEnd();
+      const { turn, session, service, epoch: life, trace_parent: traceParent } = this.held;
+      const next = await inTurnSpan({ turn, session, service, life, traceParent }, () => this.#toTheEnd());
       this.#environment.budgets?.ended(this.held.turn);
       return { end: "done", next };
     } catch (error) {
@@ -174,17 +188,34 @@ export class TurnRun implements TurnMachinery {
       const error = new DureError("TURN_POISONED", `The turn ${this.held.turn} was begun ${LIVES_MOST} times and never reached its end.`, { hint: "Look into the log for what ended its processes." });
       return this.#finishTrouble(error);
     }
-    let payload: DonePayload;
+    if (!this.#service) {
+      const error = new DureError("SERVICE_UNAVAILABLE", `No process has the service ${this.held.service}.`, { class: "unavailable", hint: "Start a process that has it, or give its sessions another one." });
+      return this.#finishTrouble(this.held.stop ? new StoppedError() : error);
+    }
     try {
-      payload = await this.#untilStopped(this.#handle());
+      const payload = await this.#untilStopped(this.#handle());
       this.journal.checkComplete();
+      await this.#assertYesUsed();
+      const result = await this.#finish(payload, { stopped: false });
+      return result.stopped ? await this.#finishTrouble(new StoppedError()) : result.next;
     } catch (error) {
       this.#environment.lease.throwIfAborted();
-      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED") throw error;
+      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || this.#isEnding) throw error;
       return this.#finishTrouble(error);
     }
-    const result = await this.#finish(payload, { stopped: false });
-    return result.stopped ? this.#finishTrouble(new StoppedError()) : result.next;
+  }
+
+  /** A yes that allows a call and whose call is not made must not look as if it were. */
+  async #assertYesUsed(): Promise<void> {
+    if (!(await this.#isYesUnused())) return;
+    const { context } = this.#facts.escalation!;
+    throw new DureError("APPROVAL_UNUSED", `${String(context["tool"])} was approved, but no agent that ran in ${this.#leaf!.name}/${this.#flow} has it.`, { hint: "Let the flow that asks run the agent with the tool when turn.escalation is there." });
+  }
+
+  async #isYesUnused(): Promise<boolean> {
+    const { escalation } = this.#facts;
+    if (escalation?.type !== "decision" || escalation.answer !== "approve" || typeof escalation.context["tool"] !== "string") return false;
+    return !(await this.#environment.store.isApprovalUsed(escalation.id, { signal: this.#environment.lease }));
   }
 
   /** The handler may ignore its signal; a stop does not wait for it, only for effects that are being settled. */
@@ -219,7 +250,8 @@ export class TurnRun implements TurnMachinery {
     this.#scenario = this.#session.services[leaf.name]?.scenario ?? "";
     if (!isMidFlow(this.#session, leaf, this.#state) && leaf.intent !== undefined && this.#facts.author === "person") await this.#classify(leaf.intent);
 
-    const key = leaf.router ? leaf.router(this.#scenario, { message: this.#facts.message }) : this.#scenario;
+    const asked = this.#facts.escalation?.context["flow"];
+    const key = typeof asked === "string" && asked in leaf.flows ? asked : leaf.router ? leaf.router(this.#scenario, { message: this.#facts.message }) : this.#scenario;
     this.#flow = key in leaf.flows ? key : leaf.defaultFlow;
     const context = new TurnContext({
       facts: this.#facts,
@@ -264,6 +296,12 @@ export class TurnRun implements TurnMachinery {
   async #route(): Promise<LeafService> {
     const root = this.#root;
     if (root.kind !== "combined") return root;
+    const asked = this.#facts.escalation?.context["service"];
+    const asking = typeof asked === "string" ? root.services.get(asked) : undefined;
+    if (asking) {
+      this.#isVisit = true;
+      return asking;
+    }
     const active = this.#session.active === undefined ? undefined : root.services.get(this.#session.active);
     if (active && (this.#facts.author === "system" || (isMidFlow(this.#session, active) && !root.asksToLeave(this.#facts.message)))) return active;
     const path = this.#places.next();
@@ -316,7 +354,7 @@ export class TurnRun implements TurnMachinery {
     const name = `remote:${remote.name}`;
     const past = this.#past(path, name);
     const recorded = past?.record?.value as Done | undefined;
-    if (recorded) return recorded;
+    if (recorded) return this.#passed(remote, recorded);
     const restart = (past?.events.length ?? 0) > 0;
     await this.journal.flushResults();
     const facts = this.#facts;
@@ -324,18 +362,18 @@ export class TurnRun implements TurnMachinery {
     const cancel = this.#environment.clock.after(remote.timeoutMs, () =>
       timeout.abort(new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable" })),
     );
-    const call = { key: `${facts.turnId}/${path}`, signal: AbortSignal.any([this.#signal, timeout.signal]) };
+    const isGivenUp = (): boolean => this.#stop.signal.aborted || timeout.signal.aborted;
+    const call = { key: `${facts.turnId}/${path}`, clock: this.#environment.clock, signal: AbortSignal.any([this.#signal, timeout.signal]), isGivenUp };
     const events =
       remote.protocol === "a2a"
-        ? a2aTurn(remote, { session: facts.session, message: facts.message }, { ...call, clock: this.#environment.clock, isGivenUp: () => this.#stop.signal.aborted || timeout.signal.aborted })
+        ? a2aTurn(remote, { session: facts.session, message: facts.message }, call)
         : remoteTurn(remote, { session: facts.session, message: facts.message, slots: facts.slots, confirmId: facts.confirmId, locale: facts.locale, timeZone: facts.timeZone }, call);
     try {
       for (;;) {
         const step = await events.next();
         if (step.done) {
           this.journal.record(path, name, step.value);
-          this.#agents.push(...step.value.trace.agents);
-          return step.value;
+          return await this.#passed(remote, step.value);
         }
         const event: TurnEvent = restart && step.value.type === "AGENT_START" ? { type: "AGENT_START", data: { ...step.value.data, restart: true } } : step.value;
         this.#store(path, name, event);
@@ -343,6 +381,12 @@ export class TurnRun implements TurnMachinery {
     } finally {
       cancel();
     }
+  }
+
+  async #passed(remote: RemoteService, done: Done): Promise<Done> {
+    this.#agents.push(...done.trace.agents);
+    if (this.#root.kind === "combined") this.#isAsking = await isAsking(remote, done, { clock: this.#environment.clock, signal: this.#signal });
+    return done;
   }
 
   // --- TurnMachinery: what the handler's context asks for
@@ -429,7 +473,7 @@ export class TurnRun implements TurnMachinery {
 
   async #runOnce(call: OnceCall, onSettled?: (outcome: EffectOutcome<unknown>) => void): Promise<EffectOutcome<unknown>> {
     const work = (async () => {
-      const outcome = await this.#once.run(call, { signal: this.#environment.lease });
+      const outcome = await inToolSpan(call.name, () => this.#once.run(call, { signal: this.#environment.lease }), (ended) => (ended.status === "failed" ? ended.error.code : undefined));
       if (outcome.status === "stopped") throw new StoppedError();
       if (outcome.status === "approval_used") {
         throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, { class: "conflict", hint: "Ask again; each approval holds for one call." });
@@ -457,7 +501,11 @@ export class TurnRun implements TurnMachinery {
   async #approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
     const approval = await this.#environment.findApproval(approvalSubject(this.held.session, name, input));
     if (approval) return approval;
-    throw new ApprovalPendingError(name, approvalEscalation(this.held, this.#facts.locale, { name, tool, input }));
+    throw new ApprovalPendingError(name, approvalEscalation(this.held, this.#facts.locale, this.#askingPlace(), { name, tool, input }));
+  }
+
+  #askingPlace(): AskingPlace {
+    return { service: this.#leaf?.name ?? this.held.service, flow: this.#flow };
   }
 
   async step(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown> {
@@ -550,7 +598,7 @@ export class TurnRun implements TurnMachinery {
       done_seq: doneSeq,
       rows: taken.rows,
       calls: taken.calls,
-      state: leaf && sessionAfter(this.#session, this.#root, { leaf, manager: this.#state !== undefined, state, scenario: this.#scenario, isTerminal: terminal !== undefined }),
+      state: leaf && sessionAfter(this.#session, this.#root, { leaf, manager: this.#state !== undefined, state, scenario: this.#scenario, isTerminal: terminal !== undefined, isAsking: this.#isAsking, isVisit: this.#isVisit }),
       memory: memory ?? remember(this.#memory, this.#facts.message, this.#remembered ?? payload.message),
       completed,
       outbox: hookRows(held, leaf, hooks, payload.message),
@@ -576,21 +624,23 @@ export class TurnRun implements TurnMachinery {
 
   /** The end of a turn that did not do what it was asked: state as before, except what settled effects have written. */
   async #finishTrouble(error: unknown): Promise<string | null> {
+    this.#isEnding = true;
     const { logger, devMode } = this.#environment;
     const code = codeOf(error) ?? "INTERNAL";
     const stopped = code === "TURN_STOPPED" && this.#stop.signal.aborted;
     const waits = code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING";
     if (error instanceof ApprovalPendingError) this.#escalations.push(error.escalation);
-    if (error instanceof EffectUnknownError) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, error));
+    if (error instanceof EffectUnknownError) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), error));
     if (error instanceof DivergedError) this.#escalations.push(divergedEscalation(this.held, this.#facts.locale, error, await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease })));
-    if (!stopped && !waits) logger.warn({ turn: this.held.turn, session: this.held.session, code, error: messageOf(error) }, "the turn ended with an error");
+    if (!waits && (await this.#isYesUnused())) this.#escalations.push(unusedEscalation(this.held, this.#facts.locale, this.#facts.escalation!));
+    if (!stopped && !waits) noteFailure(code);
+    if (!stopped && !waits) logger.warn({ turn: this.held.turn, session: this.held.session, code, error: messageOf(error), ...(error instanceof DureError && error.hint && { hint: error.hint }) }, "the turn ended with an error");
 
     const turnError = turnErrorOf(error, { devMode });
     // A turn that waits for a person keeps its stage; every other one drops what no settled effect has written.
     const state = waits ? this.#state?.snapshot() : (this.#kept ?? this.#stateBefore());
     const facts = { state: state ?? {}, settled: this.#kept !== undefined };
-    const own = this.#leaf?.kind === "service" ? this.#leaf.onError?.(turnError, this.#facts.locale, facts) : undefined;
-    const message = own ?? troubleText(code, this.#facts.locale);
+    const message = this.#ownWords(turnError, facts) ?? troubleText(error, this.#facts.locale);
     if (!waits) this.#completed.length = this.#keptCompleted;
     this.#hooks.length = 0;
     const memory = stopped ? rememberInterrupted(this.#memory, this.#facts.message, this.#shown) : undefined;
@@ -603,8 +653,21 @@ export class TurnRun implements TurnMachinery {
     return this.#finishTrouble(waits ? error : new StoppedError());
   }
 
+  /** What the service says of its error. One that cannot say it leaves it to the engine. */
+  #ownWords(error: TurnError, facts: ErrorFacts): string | undefined {
+    if (this.#leaf?.kind !== "service") return undefined;
+    try {
+      return this.#leaf.onError?.(error, this.#facts.locale, facts);
+    } catch (failure) {
+      this.#environment.logger.warn({ turn: this.held.turn, service: this.#leaf.name, error: messageOf(failure) }, "onError threw; the engine's text is used");
+      return undefined;
+    }
+  }
+
+  /** Absent where it cannot be read: it stays stored as it is. */
   #stateBefore(): JsonObject | undefined {
-    return this.#leaf?.kind === "service" ? openState(this.#session, this.#leaf).snapshot() : undefined;
+    if (this.#leaf?.kind !== "service" || !this.#state) return undefined;
+    return openState(this.#session, this.#leaf).snapshot();
   }
 }
 

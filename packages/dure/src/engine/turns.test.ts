@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { codeOf } from "../kernel/errors.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import { offlineModel } from "../models/offline.ts";
 import { chatAgent } from "./agent.ts";
 import { defineService, flow, type BusyPolicy, type FlowHandler, type Service } from "./service.ts";
-import { startTestEngine } from "./test-engine.ts";
+import { startTestEngine, type TestEngine } from "./test-engine.ts";
 import { defineState } from "./state.ts";
 import { streamAgentTurn } from "./handler-helpers.ts";
 import { z } from "zod";
@@ -416,6 +416,133 @@ test("another tenant's session does not exist", async () => {
   await expect(t.engine.accept({ session: "s1", message: "hi" }, { caller: theirs })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
   await expect(t.engine.find(turnId, { caller: theirs })).rejects.toMatchObject({ code: "TURN_UNKNOWN" });
   expect((await t.engine.session("s1", { caller: mine })).sessionId).toBe("s1");
+});
+
+const anotherService = (name: string): Service => defineService({ name, agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: `${name}: ${turn.message}` })) } });
+
+test("a turn of a service that this process does not have goes on in one that has it", async () => {
+  const gate = gatedModel();
+  await using older = await startTestEngine(chatService(), { offline: [gate.model] });
+  await using newer = await startTestEngine([chatService(), anotherService("orders")], { on: { url: older.url }, offline: [gate.model] });
+  const first = older.say("one");
+  await gate.asked(1);
+  const second = newer.engine.turn({ session: "s1", message: "two", service: "orders" });
+  await second.turnId;
+
+  gate.release();
+
+  expect((await first).done.message).toBe("answer to one");
+  expect((await second.done).message).toBe("orders: two");
+});
+
+/** A turn of a service that only the process had that is gone, and the one that is left. */
+async function orphaned(): Promise<{ turnId: string; left: TestEngine } & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const gate = gatedModel();
+  const gone = stack.use(await startTestEngine(chatService(), { offline: [gate.model] }));
+  const { turnId } = await gone.engine.accept({ session: "s1", message: "one" });
+  await gate.asked(1);
+  gone.fence();
+  const left = stack.use(await startTestEngine(anotherService("orders"), { on: { url: gone.url } }));
+  await releaseAll(left);
+  const kept = stack.move();
+  return { turnId, left, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+test("a turn of a service that no process has waits for one, and ends when none comes", async () => {
+  await using world = await orphaned();
+  const { turnId, left } = world;
+  await left.engine.pickUp();
+  await left.engine.pickUp();
+  const [before] = await left.database.query<{ status: string; holder: string | null; epoch: number }>({ text: "select status, holder, epoch from dure.turns" });
+
+  await left.database.query({ text: "update dure.turns set held_at = held_at - interval '10 minutes'" });
+  let last;
+  for await (const { event } of left.engine.read(turnId)) last = event;
+
+  expect(before).toEqual({ status: "running", holder: null, epoch: 2 });
+  expect(last).toMatchObject({ type: "DONE", data: { error: { code: "SERVICE_UNAVAILABLE" }, stateSnapshot: {} } });
+});
+
+test("a turn of a service that no process has can be stopped, and its session forgotten", async () => {
+  await using world = await orphaned();
+  const { turnId, left } = world;
+
+  await left.engine.stopTurn(turnId);
+  let last;
+  for await (const { event } of left.engine.read(turnId)) last = event;
+
+  expect(last).toMatchObject({ data: { error: { code: "TURN_STOPPED" } } });
+  await left.engine.forget("s1");
+});
+
+test("a stored state that does not fit any longer ends the turn at once, stays stored, and is migrated where the state says how", async () => {
+  const counting = (state: Service["state"]): Service => defineService({ name: "counts", agents: {}, ...(state && { state }), flows: { DEFAULT: flow(async (turn) => (turn.state.update({}), turn.done({ message: JSON.stringify(turn.state.value) }))) } });
+  const next = { schema: z.object({ total: z.number() }), initial: () => ({ total: 0 }) };
+  await using t = await startTestEngine(counting(defineState({ schema: z.object({ count: z.number() }), initial: () => ({ count: 5 }) })));
+  await t.say("one");
+  await using strict = await startTestEngine(counting(defineState(next)), { on: { url: t.url } });
+  await using migrating = await startTestEngine(counting(defineState({ ...next, migrate: (stored) => ({ total: (stored as { count: number }).count }) })), { on: { url: t.url } });
+
+  const broken = await strict.say("two");
+  const kept = await t.say("three");
+  const migrated = await migrating.say("four");
+
+  expect(broken.done).toMatchObject({ error: { code: "STATE_INVALID" }, message: expect.stringContaining("문제가 생겼어요") as string });
+  expect([kept.done.message, migrated.done.message]).toEqual(['{"count":5}', '{"total":5}']);
+});
+
+test.for([
+  ["an onError that throws", { onError: () => { throw new Error("cannot say it"); } }, flow(async () => Promise.reject(new Error("boom")))],
+  ["a receipt that is no JSON", {}, flow(async (turn) => turn.done({ message: "ok", receipt: { amount: 1n } }))],
+  ["a finished flow that is no JSON", {}, flow(async (turn) => (turn.complete({ stage: "END", data: 1n }), turn.done({ message: "ok" })))],
+] as const)("%s ends in a DONE too", async ([, options, handler]) => {
+  await using t = await startTestEngine(defineService({ ...chatService(undefined, handler), ...options }));
+
+  expect((await t.say("go")).done.error?.message).toBeDefined();
+});
+
+test("outside of dev mode DONE holds no word of a provider, a tool or a handler", async () => {
+  const provider = offlineModel("m", () => ({ error: { status: 400, message: "secret: the prompt was 'my salary'" } }));
+  const own = flow(async (turn) => (turn.message === "model" ? turn.done({ message: (await turn.agent("helper", "…")).text }) : Promise.reject(new DureError("ORDER_CLOSED", "secret order 7"))));
+  await using t = await startTestEngine(chatService(undefined, own), { offline: [provider], engine: { devMode: false } });
+
+  const ends = [await t.say("model"), await t.say("handler")];
+
+  expect(ends.map(({ done }) => done.error)).toEqual([
+    { code: "MODEL_REQUEST_INVALID", message: "The turn failed." },
+    { code: "ORDER_CLOSED", message: "The turn failed." },
+  ]);
+  expect(JSON.stringify(await t.database.query({ text: "select done from dure.turns" }))).not.toContain("secret");
+});
+
+test("a connection that a handler could not make is told as one", async () => {
+  const refused = Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }) });
+  await using t = await startTestEngine(chatService(undefined, flow(async () => Promise.reject(refused))));
+
+  expect((await t.say("안녕")).done.message).toContain("연결이 원활하지 않아요");
+});
+
+test("under merge a message with slots or a confirmation stays a message of its own", async () => {
+  const gate = gatedModel();
+  const seen: unknown[] = [];
+  const handler = flow(async (turn) => {
+    seen.push([turn.message, turn.slots, turn.confirmId]);
+    return turn.done({ message: turn.message === "one" ? (await turn.agent("helper", "…")).text : turn.message });
+  });
+  await using t = await startTestEngine(chatService("merge", handler), { offline: [gate.model] });
+  const first = t.say("one");
+  await gate.asked(1);
+  const requests = [{ message: "two" }, { message: "three" }, { message: "edit", slots: { amount: 1 } }, { message: "yes", confirmId: "c1" }, { message: "six" }];
+  const turns: string[] = [];
+  for (const request of requests) turns.push((await t.engine.accept({ session: "s1", ...request })).turnId);
+
+  gate.release();
+  await first;
+  for await (const { event } of t.engine.read(turns.at(-1)!)) if (event.type === "DONE") break;
+
+  expect(new Set(turns).size).toBe(4);
+  expect(seen).toEqual([["one", undefined, undefined], ["two\nthree", undefined, undefined], ["edit", { amount: 1 }, undefined], ["yes", undefined, "c1"], ["six", undefined, undefined]]);
 });
 
 /** What takeover does for a dead process. */

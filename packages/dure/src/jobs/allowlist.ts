@@ -3,13 +3,15 @@ import { DureError } from "../kernel/errors.ts";
 /** Who may ask whom: `ruda -> eden`, `* -> reviewer-*`. Everybody, unless a team says otherwise. */
 export const ALLOW_ALL: readonly string[] = ["* -> *"];
 
+export type AskRules = readonly Rule[];
+
 interface Rule {
   readonly from: RegExp;
   readonly to: RegExp;
 }
 
 /** Reads patterns once. Throws `JOB_PATTERN_INVALID`. */
-export function readAllowlist(patterns: readonly string[]): readonly Rule[] {
+export function readAllowlist(patterns: readonly string[]): AskRules {
   return patterns.map((pattern) => {
     const match = /^\s*(\S+)\s*->\s*(\S+)\s*$/.exec(pattern);
     if (!match) throw new DureError("JOB_PATTERN_INVALID", `"${pattern}" does not say who may ask whom.`, { class: "input", hint: 'Write two agents with an arrow: "ruda -> eden", "* -> reviewer-*".' });
@@ -18,7 +20,7 @@ export function readAllowlist(patterns: readonly string[]): readonly Rule[] {
 }
 
 /** Pure. */
-export function isAllowed(rules: readonly Rule[], from: string, to: string): boolean {
+export function isAllowed(rules: AskRules, from: string, to: string): boolean {
   return rules.some((rule) => rule.from.test(from) && rule.to.test(to));
 }
 

@@ -1,16 +1,17 @@
 import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
-import type { AskResult, Jobs } from "./jobs.ts";
+import type { AskResult } from "./ask.ts";
+import type { Jobs } from "./jobs.ts";
 
 const input = z.object({
   agent: z.string().min(1).max(64).optional().describe("Id of the agent to ask."),
   session: z.string().min(1).max(200).optional().describe("Instead of agent: a session; the agent that answers there is asked."),
   message: z.string().min(1).describe("What you want, in words that stand alone: the other one sees nothing of this conversation."),
-  waitSec: z.number().min(0).max(300).optional().describe("Seconds to wait for the answer, 0 to 300; default 30. With 0 the work goes on in the background and the result is told here."),
+  waitSec: z.number().min(0).max(300).optional().describe("Seconds to wait for the answer, 0 to 300; default 30. With 0 the work goes on in the background and the result is told here; in an exchange, with your next turn."),
   maxTurns: z.int().min(0).optional().describe("Longest exchange, in turns. Leave it out unless you know better."),
   topic: z.string().optional(),
-  conversationId: z.string().optional().describe("Goes on with an earlier conversation."),
+  conversationId: z.string().optional().describe("The conversation that it belongs to; the last words that you two said in it are told again."),
   // Checked by the job itself, whose complaint names the members.
   payload: z.looseObject({ kind: z.enum(["task_delegation", "status_report", "question", "answer"]) }).optional(),
   idempotencyKey: z.string().optional(),

@@ -2,6 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { decideEnd, decideFailure, endOf, readReply, type ExchangeEnd } from "./endings.ts";
 import { speakerOf, type FailedOutcome, type Job, type JobError, type JobTurn, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
+import type { EarlierWords, JobResult } from "./store.ts";
 import { renderTurnMessage } from "./turn-message.ts";
 
 /** Who can be asked. */
@@ -27,6 +28,8 @@ export interface Attempt {
   readonly background: string;
   /** Words of persons that it tells. */
   readonly words: readonly number[];
+  /** Jobs whose results it tells. */
+  readonly results: readonly string[];
 }
 
 /** Where an exchange stands when its holder begins with it, perhaps in the middle of a turn. */
@@ -35,6 +38,8 @@ export interface ExchangeState {
   readonly turns: readonly JobTurn[];
   /** Attempts of the turn under way that were begun; the last one is followed first. */
   readonly attempt: number;
+  /** The last words of earlier exchanges of the same conversation; told in the first turn. */
+  readonly earlier?: readonly EarlierWords[];
 }
 
 /** What the exchange needs of the world: in the product rows and conversation turns, in a test a function. */
@@ -43,6 +48,8 @@ export interface ExchangeDesk {
   agent(id: string): ExchangeAgent | undefined;
   /** What persons said that the coming turn has to be told. */
   words(turn: number): Promise<readonly JobWords[]>;
+  /** What came of background work that this agent asked for here, and that the coming turn has to tell it. */
+  results(turn: number, agent: string): Promise<readonly JobResult[]>;
   /** Why nothing more may be spent; undefined when there is room. */
   overBudget(): Promise<JobError | undefined>;
   /** Records that an attempt begins. False: the exchange belongs to somebody else now. */
@@ -133,8 +140,8 @@ export async function runExchange(
   }
 
   async function begin(number: number, tried: number, speaker: ExchangeAgent): Promise<boolean> {
-    const words = await desk.words(number);
-    const told = renderTurnMessage({ job: { ...job, maxTurns }, number, turns, words, nameOf });
-    return desk.begin({ number, attempt: tried, speaker, ...told, words: words.map(({ id }) => id) });
+    const [words, results] = await Promise.all([desk.words(number), desk.results(number, speaker.id)]);
+    const told = renderTurnMessage({ job: { ...job, maxTurns }, number, turns, earlier: state.earlier ?? [], words, results, nameOf });
+    return desk.begin({ number, attempt: tried, speaker, ...told, words: words.map(({ id }) => id), results: results.map(({ jobId }) => jobId) });
   }
 }

@@ -3,10 +3,11 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import type { ExchangeEnd } from "./endings.ts";
+import { RESULTS_MOST } from "./turn-message.ts";
 import type { Attempt, ExchangeAgent, ExchangeDesk, Spoken } from "./exchange.ts";
 import { sessionOf, type JobError, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
-import type { AttemptInput, HeldJob, JobStore } from "./store.ts";
+import type { AttemptInput, HeldJob, JobResult, JobStore } from "./store.ts";
 
 /** Who is in the team, as far as exchanges have to know. */
 export interface AgentDirectory {
@@ -58,19 +59,23 @@ export class JobDesk implements ExchangeDesk {
     return this.#options.store.words(this.#id, turn);
   }
 
+  results(turn: number, agent: string): Promise<readonly JobResult[]> {
+    return this.#options.store.results(this.#id, turn, agent, RESULTS_MOST);
+  }
+
   async overBudget(): Promise<JobError | undefined> {
     const { treeTokens, treeMicroUsd } = this.#options.limits;
     if (treeTokens === undefined && treeMicroUsd === undefined) return undefined;
     const spent = await this.#options.store.spent(this.#held.job.rootId);
     const say = (what: string): JobError => ({ code: "JOB_BUDGET", message: `The work of ${this.#held.job.rootId} may use ${what}, and has used it.` });
-    if (treeTokens !== undefined && spent.tokens >= treeTokens) return say(`${treeTokens} tokens`);
+    if (treeTokens !== undefined && spent.tokens >= treeTokens) return say(`${treeTokens} tokens (jobs.treeTokens)`);
     if (treeMicroUsd !== undefined && spent.microUsd >= treeMicroUsd) return say(`${treeMicroUsd / 1_000_000} USD`);
     return undefined;
   }
 
-  async begin({ number, attempt, speaker, message, background, words }: Attempt): Promise<boolean> {
+  async begin({ number, attempt, speaker, message, background, words, results }: Attempt): Promise<boolean> {
     const input = { session: sessionOf(this.#id, speaker.id), service: speaker.service, message, background };
-    const isOurs = await this.#options.store.begin(this.#id, this.#held.epoch, attempt, input, words);
+    const isOurs = await this.#options.store.begin(this.#id, this.#held.epoch, attempt, input, { words, results });
     this.#input = input;
     this.#attempt = attempt;
     this.#number = number;

@@ -98,6 +98,8 @@ export interface Job {
   readonly updatedAt: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
+  /** Since when the exchange turn under way is led; null between two turns, in line, and behind the end. */
+  readonly turnStartedAt: number | null;
 }
 
 export interface JobError {
@@ -111,7 +113,7 @@ export interface JobTurn {
   readonly number: number;
   readonly speaker: string;
   readonly text: string;
-  /** Of every attempt, also of those that death cut off. */
+  /** Of every model call that has a record, also of attempts that failed. The usage of a call that death cut off nobody knows: it is made again, and that one counts. */
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly costMicroUsd: number | null;

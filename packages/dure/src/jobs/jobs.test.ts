@@ -8,8 +8,9 @@ import { ANNOUNCE_TOPIC, type JobAnnouncement } from "./announcement.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { jobAttemptRules } from "./endings.ts";
 import { newJobId, sessionOf } from "./job.ts";
-import type { AskRequest, AskResult } from "./jobs.ts";
-import { hanging, saying, startTestTeam, talkative, type TestAgent } from "./test-jobs.ts";
+import type { AskRequest, AskResult } from "./ask.ts";
+import type { JobLimits } from "./limits.ts";
+import { hanging, looksLater, saying, startTestTeam, talkative, type TestAgent, type TestTeam } from "./test-jobs.ts";
 
 /** A busy machine may take its time; what is measured is measured by itself. */
 const expectSoon = <T>(ask: () => T, options: { timeout?: number } = {}) => expect.poll(ask, { timeout: 10_000, ...options });
@@ -97,6 +98,19 @@ test.each([
 });
 
 test.each([
+  ["401", { status: 401 }],
+  ["403", { status: 403 }],
+])("a model that answers %s is asked once", async (_, error) => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: () => ({ error }) } });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+
+  expect(answer.status).toBe("error");
+  expect(team.asked["eden"]).toHaveLength(1);
+});
+
+test.each([
   ["at all", []],
   ["after its first words", ["I will look at it. "]],
 ])("a model that gives no sign %s is asked four times in all, whatever its card says; what its turn did before is done once", async (_, said) => {
@@ -116,7 +130,7 @@ test.each([
 
   const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
 
-  expect(answer).toMatchObject({ status: "error", code: "MODEL_TIMEOUT", hint: expect.stringContaining("gave no sign for 300 ms") as string });
+  expect(answer).toMatchObject({ status: "error", code: "MODEL_TIMEOUT" });
   expect(await team.jobs.get(answer.jobId!)).toMatchObject({ status: "FAILED", outcome: "agent_error", turnsDone: 0 });
   expect([team.asked["eden"]!.length, noted, pauses]).toEqual([1 + 4, 1, [1_600, 3_200, 6_400]]);
 });
@@ -166,6 +180,32 @@ test("the work of one root may not use more than its budget", async () => {
 
   expect(answer).toMatchObject({ status: "error", code: "JOB_BUDGET" });
   expect(await team.jobs.get(answer.jobId!)).toMatchObject({ status: "FAILED", outcome: "budget", turnsDone: 1 });
+});
+
+test("what a descendant uses counts against its root's budget while the asking turn is still under way", async () => {
+  await using db = await testDatabase();
+  const asking: TestAgent = (request, context) => {
+    if (request.messages.at(-1)!.role === "tool") return "I was told how long it takes, more or less.";
+    return JSON.stringify(request.messages).includes("Ask seum") ? { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "How long does it take?", maxTurns: 3 } }] } : talkative(request, context);
+  };
+  const start = (treeTokens: number) =>
+    startTestTeam({ url: db.url, agents: { ruda: talkative, eden: asking, seum: talkative }, jobs: { limits: { treeTokens } }, tools: (jobs, requester): Readonly<Record<string, AnyTool>> => (requester === "eden" ? { ask_agent: askAgentTool(jobs, { requester }) } : {}) });
+  const request = { requester: "ruda", agent: "eden", message: "Ask seum: how long does it take?" };
+  let calls: number[];
+  {
+    await using team = await start(1_000_000);
+    expect(await team.jobs.ask(request)).toMatchObject({ status: "ok" });
+    const rows = await team.database.query<{ tokens: number }>({ text: "select (tokens_in + tokens_out)::float8 as tokens from dure.model_calls order by id" });
+    calls = rows.map(({ tokens }) => tokens);
+  }
+  // The first call of eden's unfinished turn and seum's first turn use it up together.
+  const budget = calls[0]! + calls[1]!;
+  await using team = await start(budget);
+
+  await team.jobs.ask({ ...request, origin: { session: "another" } });
+
+  const [child] = (await team.jobs.list({ agent: "seum" })).items;
+  expect(child).toMatchObject({ status: "FAILED", outcome: "budget", turnsDone: 1, depth: 1 });
 });
 
 test("an error that passes is tried again in the same exchange turn, with pauses; the turn counts its attempts", async () => {
@@ -279,6 +319,42 @@ test("a conversation is given, or that of the same pair, work and topic, or new"
   expect(await conversationOf({ conversationId: "given" })).toBe("given");
   for (const another of [{ topic: "login" }, { agent: "seum" }, { origin: { session: "work-2" } }, { origin: undefined }]) expect(await conversationOf(another)).not.toBe(first);
   expect(await conversationOf({ topic: "login" })).toBe(await conversationOf({ topic: "login" }));
+});
+
+test("what the same two said before in a conversation is told again at the beginning, and to nobody else", async () => {
+  await using db = await testDatabase();
+  const agents = { ruda: talkative, eden: saying("It is port 4600, as always."), seum: saying("I was not there at that time.") };
+  await using team = await startTestTeam({ url: db.url, agents });
+  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?", conversationId: "ports" });
+
+  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And why that one?", conversationId: "ports" });
+  await team.jobs.ask({ requester: "ruda", agent: "seum", message: "And why that one?", conversationId: "ports" });
+  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And which is free?", conversationId: "other" });
+
+  const [, again, other] = team.asked["eden"]!.map(({ messages }) => JSON.stringify(messages));
+  expect(again).toMatch(/ruda:\\n> Which port is it\?.*eden:\\n> It is port 4600/);
+  expect(other).not.toContain("4600");
+  expect(JSON.stringify(team.asked["seum"])).not.toContain("4600");
+});
+
+test("a request and a person's words are told whole, up to what is allowed; what is more is refused", async () => {
+  await using db = await testDatabase();
+  const gate = Promise.withResolvers<void>();
+  const slow: TestAgent = async (request, context) => (await gate.promise, talkative(request, context));
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: slow } });
+  const message = `Let's discuss: ${"x".repeat(16_384 - 17)}!!`;
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message, maxTurns: 2, waitSec: 0 });
+  await expectSoon(() => team.asked["eden"]?.length).toBe(1);
+  const words = ["y".repeat(16_384), "z".repeat(4_096)];
+
+  for (const text of words) await team.jobs.speak(jobId!, text, { by: "mina" });
+  const more = await team.jobs.speak(jobId!, "And this.", { by: "mina" }).catch(codeOf);
+  gate.resolve();
+
+  expect(more).toBe("JOB_WORDS_FULL");
+  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  expect(JSON.stringify(team.asked["eden"]![0]!.messages)).toContain(message);
+  for (const text of words) expect(JSON.stringify(team.asked["ruda"]![0]!.messages)).toContain(text);
 });
 
 test("a notice is read once, and nobody waits for its answer", async () => {
@@ -447,33 +523,206 @@ test("a job that failed is tried again as another one, behind its finished turns
   expect(await team.jobs.get(failed.jobId!)).toMatchObject({ status: "FAILED" });
 });
 
+test("a job that is tried again keeps its place: parent, root, depth and budget; cancelled with its parent; and only as the team's rules allow", async () => {
+  await using db = await testDatabase();
+  const agents = { ruda: hanging, eden: () => ({ error: { status: 403 } }), seum: talkative };
+  let [root, failed]: (string | undefined)[] = [];
+  {
+    await using team = await startTestTeam({ url: db.url, agents, jobs: { limits: { tree: 3 } } });
+    root = (await team.jobs.ask({ requester: "seum", agent: "ruda", message: "How long?", waitSec: 0 })).jobId!;
+    await expectSoon(() => team.asked["ruda"]?.length).toBe(1);
+    failed = (await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", origin: { session: sessionOf(root, "ruda") } })).jobId!;
+
+    const again = await team.jobs.retry(failed);
+
+    expect(again).toMatchObject({ retryOf: failed, parentJobId: root, rootId: root, depth: 1 });
+    await expectSoon(async () => (await team.jobs.get(again.jobId)).status).toBe("FAILED");
+    expect(await team.jobs.retry(again.jobId).catch(codeOf)).toBe("JOB_TREE_FULL");
+    await team.jobs.cancel(root);
+  }
+  await using team = await startTestTeam({ url: db.url, agents, jobs: { allow: ["seum -> *"] } });
+  expect(await team.jobs.retry(root).then((job) => job.retryOf)).toBe(root);
+  expect(await team.jobs.retry((await team.jobs.list({ root })).items.find(({ retryOf }) => retryOf === failed)!.jobId).catch(codeOf)).toBe("JOB_NOT_ALLOWED");
+});
+
 // --- waiting for a person
+
+/** eden asks to deploy, and says what came of it. */
+const deploying: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "It is deployed to the new machine now." : { toolCalls: [{ name: "deploy", args: { to: "prod" } }] });
+
+function deployTool(done: string[], approval: Parameters<typeof tool>[0]["approval"] = true): AnyTool {
+  return tool({ description: "Deploys.", inputSchema: z.object({ to: z.string() }), effect: "once", approval, execute: async ({ to }: { to: string }) => (done.push(to), { deployed: to }), probe: async () => "not_happened" }) as AnyTool;
+}
+
+/** A team whose eden deploys, only with a person's yes. */
+function deployingTeam(url: string, more: { done: string[]; deploy?: AnyTool; agents?: Readonly<Record<string, TestAgent>>; limits?: Partial<JobLimits>; known?: readonly string[] }): Promise<TestTeam> {
+  const { done, deploy = deployTool(done), agents = {}, limits = {}, known } = more;
+  return startTestTeam({
+    url,
+    agents: { ruda: talkative, eden: deploying, ...agents },
+    tools: (_jobs, agent): Readonly<Record<string, AnyTool>> => (agent === "eden" ? { deploy } : {}),
+    jobs: { limits: { firstReplyMs: 20_000, ...limits } },
+    ...(known && { known }),
+  });
+}
+
+const waitingJob = async (team: TestTeam, message = "How about deploying it?", target = "eden"): Promise<{ id: string; question: string }> => {
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: target, message, waitSec: 0 });
+  await expectSoon(async () => (await team.jobs.get(jobId!)).waiting).toBe("person");
+  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(jobId!, target) });
+  return { id: jobId!, question: question!.id };
+};
+
+const MINA = { tenant: "", name: "mina" };
 
 test("an exchange waits for a person without a permit, and goes on with the answer", async () => {
   await using db = await testDatabase();
   const done: string[] = [];
-  const deploy = tool({ description: "Deploys.", inputSchema: z.object({ to: z.string() }), effect: "once", approval: true, execute: async ({ to }) => (done.push(to), { deployed: to }), probe: async () => "not_happened" });
-  const deploying: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "It is deployed to the new machine now." : { toolCalls: [{ name: "deploy", args: { to: "prod" } }] });
-  await using team = await startTestTeam({
-    url: db.url,
-    agents: { ruda: talkative, eden: deploying },
-    tools: (_jobs, agent): Readonly<Record<string, AnyTool>> => (agent === "eden" ? { deploy } : {}),
-    jobs: { limits: { permits: 1, firstReplyMs: 5_000 } },
-  });
-  const first = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How about deploying it?", waitSec: 0 });
-  await expectSoon(async () => (await team.jobs.get(first.jobId!)).waiting).toBe("person");
+  await using team = await deployingTeam(db.url, { done, limits: { permits: 1 } });
+  const first = await waitingJob(team);
   expect(team.jobs.running).toBe(0);
 
   // Its permit is free for another one, which comes to the same question.
-  const second = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How about deploying that?", waitSec: 0 });
-  await expectSoon(async () => (await team.jobs.get(second.jobId!)).waiting).toBe("person");
-  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(first.jobId!, "eden") });
-  await team.inbox.answer(question!.id, { value: "approve" }, { tenant: "", name: "mina" });
+  const second = await waitingJob(team, "How about deploying that?");
+  await team.inbox.answer(first.question, { value: "approve" }, MINA);
 
-  await expectSoon(async () => (await team.jobs.get(first.jobId!)).status, { timeout: 5_000 }).toBe("COMPLETED");
-  expect((await team.jobs.get(first.jobId!)).turns).toMatchObject([{ text: "It is deployed to the new machine now." }]);
+  await expectSoon(async () => (await team.jobs.get(first.id)).status, { timeout: 5_000 }).toBe("COMPLETED");
+  expect((await team.jobs.get(first.id)).turns).toMatchObject([{ text: "It is deployed to the new machine now." }]);
   expect(done).toEqual(["prod"]);
-  expect(await team.jobs.get(second.jobId!)).toMatchObject({ status: "RUNNING", waiting: "person" });
+  expect(await team.jobs.get(second.id)).toMatchObject({ status: "RUNNING", waiting: "person" });
+});
+
+test("a job that is cancelled takes its question with it: a yes that comes later is refused, and does nothing", async () => {
+  await using db = await testDatabase();
+  const done: string[] = [];
+  await using team = await deployingTeam(db.url, { done });
+  const { id, question } = await waitingJob(team);
+
+  await team.jobs.cancel(id, { by: "mina" });
+  const late = await team.inbox.answer(question, { value: "approve" }, MINA).catch(codeOf);
+
+  expect(late).toBe("ESCALATION_CLOSED");
+  expect(await team.inbox.get(question, MINA)).toMatchObject({ status: "dismissed", resolution: { value: "job" }, resolvedBy: "job" });
+  expect(await team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
+  expect([done, (await team.jobs.get(id)).status]).toEqual([[], "CANCELLED"]);
+});
+
+test("a yes and a cancel at the same moment: the job is cancelled, and nothing runs on", async () => {
+  await using db = await testDatabase();
+  await using team = await deployingTeam(db.url, { done: [], limits: { permits: 5 } });
+  const jobs = await Promise.all(Array.from({ length: 5 }, (_, n) => waitingJob(team, `How about deploying ${n}?`)));
+
+  await Promise.all(jobs.flatMap(({ id, question }) => [team.inbox.answer(question, { value: "approve" }, MINA).catch(codeOf), team.jobs.cancel(id)]));
+
+  expect((await team.jobs.list()).items.map(({ status }) => status)).toEqual(Array(5).fill("CANCELLED"));
+  await expectSoon(async () => team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
+});
+
+test("a conversation turn of a job that is over is stopped before it asks anybody anything", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?" });
+
+  const done = await team.engine.turn({ session: sessionOf(jobId!, "eden"), service: "eden", message: "Deploy it." }).done;
+
+  expect(done.error).toMatchObject({ code: "TURN_STOPPED" });
+});
+
+test("who was answered waits for a permit as well: nothing is done before there is one", async () => {
+  await using db = await testDatabase();
+  const [done, gate] = [[] as string[], Promise.withResolvers<string>()];
+  const slow: TestAgent = (request, context) => (JSON.stringify(request.messages).includes("something else") ? gate.promise : deploying(request, context));
+  await using team = await deployingTeam(db.url, { done, agents: { eden: slow }, limits: { permits: 1, permitWaitMs: 600_000 } });
+  const first = await waitingJob(team);
+  const second = await waitingJob(team, "How about deploying that?");
+  const other = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And something else?", waitSec: 0 });
+  await expectSoon(async () => (await team.jobs.get(other.jobId!)).status).toBe("RUNNING");
+
+  for (const { question } of [first, second]) await team.inbox.answer(question, { value: "approve" }, MINA);
+  await looksLater(team);
+  expect(done).toEqual([]);
+  expect(await team.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([{ id: other.jobId }]);
+
+  gate.resolve("Something else takes twelve minutes.");
+  for (const { id } of [first, second]) await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+  expect(done).toEqual(["prod", "prod"]);
+});
+
+test("the time for which a person lets an exchange wait is no lack of progress", async () => {
+  await using db = await testDatabase();
+  const gate = Promise.withResolvers<string>();
+  const slow: TestAgent = (request, context) => (request.messages.at(-1)!.role === "tool" ? gate.promise : deploying(request, context));
+  await using team = await deployingTeam(db.url, { done: [], agents: { eden: slow } });
+  const { id, question } = await waitingJob(team);
+
+  await team.database.query({ text: "update dure.job_clock set running_ms = running_ms + 7200000" });
+  await team.inbox.answer(question, { value: "approve" }, MINA);
+  await expectSoon(async () => (await team.jobs.get(id)).waiting).toBeNull();
+
+  expect(await team.database.query<{ count: number }>({ text: "select dure.abandon_stale_jobs(3600000) as count" })).toEqual([{ count: 0 }]);
+  expect(await team.jobs.audit()).toEqual([]);
+  gate.resolve("It is deployed to the new machine now.");
+  await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+});
+
+test("an answer is left to a process that knows the agent", async () => {
+  await using db = await testDatabase();
+  const done: string[] = [];
+  let job: { id: string; question: string };
+  {
+    await using old = await deployingTeam(db.url, { done });
+    job = await waitingJob(old);
+  }
+  await using ignorant = await deployingTeam(db.url, { done, known: ["ruda"], limits: { unknownAgentMs: 600_000 } });
+  await ignorant.inbox.answer(job.question, { value: "approve" }, MINA);
+  await looksLater(ignorant);
+  expect(await ignorant.jobs.get(job.id)).toMatchObject({ status: "RUNNING", waiting: "person" });
+
+  await using knowing = await deployingTeam(db.url, { done });
+
+  await expectSoon(async () => (await knowing.jobs.get(job.id)).status).toBe("COMPLETED");
+  expect(done).toEqual(["prod"]);
+});
+
+test("when nobody decides, by dismissal or in time, the exchange fails and says so", async () => {
+  await using db = await testDatabase();
+  await using team = await deployingTeam(db.url, { done: [] });
+  const dismissed = await waitingJob(team);
+  const late = await waitingJob(team, "How about deploying that?");
+
+  await team.inbox.dismiss(dismissed.question, MINA);
+  await team.database.query({ text: "update dure.escalations set expires_at = clock_timestamp() where id = $1" }, [late.question]);
+  await team.inbox.expire(10);
+
+  for (const { id } of [dismissed, late]) {
+    await expectSoon(async () => (await team.jobs.get(id)).status).toBe("FAILED");
+    expect(await team.jobs.get(id)).toMatchObject({ outcome: "agent_error", lastError: { code: "ANSWER_MISSING" } });
+  }
+});
+
+test.each([
+  ["before the approval", "before"],
+  ["when the answer has come", "after"],
+] as const)("end_conversation %s ends the exchange with that turn", async (_, when) => {
+  await using db = await testDatabase();
+  const done: string[] = [];
+  const ending: TestAgent = (request) => {
+    const calls = request.messages.filter((message) => message.role === "tool").map((message) => (message as { name: string }).name);
+    const [first, second] = when === "before" ? ["end_conversation", "deploy"] : ["deploy", "end_conversation"];
+    if (!calls.includes("deploy") && !calls.includes(first)) return { toolCalls: [{ name: first, args: first === "deploy" ? { to: "prod" } : {} }, ...(when === "before" ? [{ name: "deploy", args: { to: "prod" } }] : [])] };
+    if (when === "after" && !calls.includes(second)) return { toolCalls: [{ name: second, args: {} }] };
+    return "It is deployed, and that is all that I have to say about it.";
+  };
+  await using team = await deployingTeam(db.url, { done, agents: { eden: ending } });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: deploying it", waitSec: 0 });
+  await expectSoon(async () => (await team.jobs.get(jobId!)).waiting).toBe("person");
+  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open" });
+
+  await team.inbox.answer(question!.id, { value: "approve" }, MINA);
+
+  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  expect(await team.jobs.get(jobId!)).toMatchObject({ outcome: "explicit_skip", turnsDone: 1 });
+  expect(done).toEqual(["prod"]);
 });
 
 // --- permits
@@ -500,16 +749,35 @@ test("of fifty requests to one agent never more than three run, in the order in 
   expect(await one.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([]);
 });
 
-test("who gets no permit in time is blocked; one that runs already waits for it without limit", async () => {
+test("who gets no permit in time is blocked; one that was resumed waits for its own without limit", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging }, jobs: { limits: { permits: 1, permitWaitMs: 1_500 } } });
   const running = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  await expectSoon(async () => (await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
+  const resumed = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long in all?", waitSec: 0 });
+  await team.database.query({ text: "update dure.jobs set started_at = clock_timestamp(), resumes = 1 where id = $1 and status = 'PENDING'" }, [resumed.jobId]);
 
   const blocked = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And how long?", waitSec: 20 });
 
-  expect(blocked).toMatchObject({ status: "error", code: "JOB_BLOCKED" });
+  expect(blocked).toMatchObject({ status: "error", code: "JOB_BLOCKED", hint: "eden was busy with other exchanges (1 at once) for 1 s." });
   expect(await team.jobs.get(blocked.jobId!)).toMatchObject({ status: "FAILED", outcome: "blocked", startedAt: null, turnsDone: 0 });
   expect(await team.jobs.get(running.jobId!)).toMatchObject({ status: "RUNNING" });
+  expect(await team.jobs.get(resumed.jobId!)).toMatchObject({ status: "PENDING" });
+});
+
+test("who waits because the process has no room is not said to wait for its agent", async () => {
+  await using db = await testDatabase();
+  const gate = Promise.withResolvers<string>();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: () => gate.promise, seum: talkative }, jobs: { limits: { running: 1, permitWaitMs: 500 } } });
+  const first = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  await expectSoon(async () => (await team.jobs.get(first.jobId!)).status).toBe("RUNNING");
+  const second = await team.jobs.ask({ requester: "ruda", agent: "seum", message: "How long?", waitSec: 0 });
+
+  await looksLater(team, 2_000);
+  expect(await team.jobs.get(second.jobId!)).toMatchObject({ status: "PENDING" });
+  gate.resolve("It takes eleven minutes on this machine.");
+
+  await expectSoon(async () => (await team.jobs.get(second.jobId!)).status).toBe("COMPLETED");
 });
 
 // --- telling
@@ -536,6 +804,47 @@ test("the place of origin is told the result once, unless the caller has got it 
   ]);
   const announced = await team.database.query<{ announced: string }>({ text: "select announced from dure.jobs order by seq" });
   expect(announced.map((row) => row.announced)).toEqual(["answered", "none", "told", "told", "none"]);
+});
+
+test("what an agent asked in the background of an exchange is told to it in its next turn there", async () => {
+  await using db = await testDatabase();
+  const eden: TestAgent = (request) => {
+    const background = JSON.stringify(request.messages);
+    if (background.includes("turn 3 of")) return "Seum has told me what I needed to know about it.";
+    return request.messages.at(-1)!.role === "tool" ? "I have asked seum in the background, and go on meanwhile." : { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "Which port is it?", waitSec: 0 } }] };
+  };
+  const ruda: TestAgent = async () => {
+    await expectSoon(async () => (await team.jobs.list({ agent: "seum" })).items[0]?.status).toBe("COMPLETED");
+    return "Tell me when you have heard of it, and not before.";
+  };
+  await using team: TestTeam = await startTestTeam({ url: db.url, agents: { ruda, eden, seum: saying("It is port 4600, as always.") }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+
+  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the port", maxTurns: 3 });
+
+  expect(answer.status).toBe("ok");
+  const told = JSON.stringify(team.asked["eden"]!.at(-1)!.messages);
+  expect(told).toMatch(/seum has dealt with what you had asked in the background:.*Which port is it\?.*> It is port 4600/);
+  expect(JSON.stringify(team.asked["ruda"])).not.toContain("4600");
+  expect(await team.database.query({ text: "select turn_number from dure.job_results" })).toEqual([{ turn_number: 3 }]);
+  expect(await team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" })).toEqual([]);
+});
+
+test("a result that comes when the exchange has ended goes on to where that one was asked", async () => {
+  await using db = await testDatabase();
+  const told: JobAnnouncement[] = [];
+  const late = Promise.withResolvers<string>();
+  const eden: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "I have asked seum and dami in the background." : { toolCalls: (["seum", "dami"] as const).map((agent) => ({ name: "ask_agent", args: { agent, message: "Which port is it?", waitSec: 0 } })) });
+  const agents = { ruda: talkative, eden, seum: saying("It is port 4600, as always."), dami: () => late.promise };
+  await using team = await startTestTeam({ url: db.url, agents, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload as unknown as JobAnnouncement) });
+
+  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?", origin: { session: "s1", turn: "turn_1" } });
+  await expectSoon(() => told.map(({ target }) => target)).toEqual(["seum"]);
+  late.resolve("It may well be port 4700 from tomorrow on.");
+  await expectSoon(() => told.map(({ target }) => target)).toEqual(["seum", "dami"]);
+
+  // ruda tells it: it is ruda who speaks there.
+  expect(told).toMatchObject([{ session: "s1", turn: "turn_1", requester: "ruda", reply: "It is port 4600, as always." }, { session: "s1", requester: "ruda", reply: "It may well be port 4700 from tomorrow on." }]);
 });
 
 test("a caller that went away without its answer is told", async () => {

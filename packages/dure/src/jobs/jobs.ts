@@ -13,14 +13,13 @@ import type { ProcessLease } from "../durable/processes.ts";
 import type { SweepRule } from "../durable/retention.ts";
 import type { DeadProcess } from "../durable/takeover.ts";
 import type { Conversations, Page } from "../engine/api.ts";
-import { ALLOW_ALL, isAllowed, readAllowlist } from "./allowlist.ts";
+import { ALLOW_ALL, readAllowlist, type AskRules } from "./allowlist.ts";
+import { agentUnknown, checkAllowed, checkPair, checkText, nobodyAsked, readRequest, resultOf, type AskRequest, type AskResult } from "./ask.ts";
 import { endOf } from "./endings.ts";
 import { runExchange, type ExchangeAgent } from "./exchange.ts";
-import { decideIntent, turnsOf } from "./intent.ts";
 import { isOver, jobOfSession, newJobId, transition, type Job, type JobStatus, type JobTurn, type JobWords } from "./job.ts";
 import { JobDesk, JobFencedError, type AgentDirectory } from "./job-desk.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
-import { parsePayload } from "./payloads.ts";
 import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
 
 export interface JobsOptions {
@@ -38,36 +37,6 @@ export interface JobsOptions {
   /** For the jitter of retries. */
   readonly random?: (() => number) | undefined;
 }
-
-/** A request of one agent to another. */
-export interface AskRequest {
-  /** The asking agent's id. */
-  readonly requester: string;
-  /** The asked agent's id; or `session`, for the agent that answers there. */
-  readonly agent?: string | undefined;
-  readonly session?: string | undefined;
-  readonly message: string;
-  /** How long to wait for the answer, seconds, 0 to 300. Default 30. */
-  readonly waitSec?: number | undefined;
-  readonly maxTurns?: number | undefined;
-  readonly topic?: string | undefined;
-  readonly conversationId?: string | undefined;
-  readonly payload?: unknown;
-  /** The same key gives the same job. */
-  readonly key?: string | undefined;
-  /** Where it is asked; the place is told the result. A session of an exchange makes the job a child of that one. */
-  readonly origin?: { readonly session: string; readonly turn?: string | undefined } | undefined;
-  /** Default: the tenant of the origin's session, else `""`. */
-  readonly tenant?: string | undefined;
-}
-
-export type AskResult =
-  /** The exchange has ended; `reply` is what the asked agent said last. */
-  | { readonly status: "ok"; readonly reply: string; readonly jobId: string }
-  | { readonly status: "accepted"; readonly jobId: string }
-  /** It goes on; the place of origin is told the result. */
-  | { readonly status: "timeout"; readonly jobId: string }
-  | { readonly status: "forbidden" | "error"; readonly code: string; readonly hint: string; readonly jobId?: string };
 
 export interface JobDetail extends Job {
   readonly turns: readonly JobTurn[];
@@ -100,8 +69,6 @@ const STALE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 500;
 /** Failures of our own code with one job before it is given up here. Source: our choice. */
 const TROUBLES_MOST = 3;
-const WAIT_MOST_SEC = 300;
-const WAIT_DEFAULT_SEC = 30;
 /** Whoever waits for an end looks at least this often, in milliseconds. */
 const LOOK_ENDED_EVERY_MS = 500;
 const PAGE_DEFAULT = 50;
@@ -118,7 +85,7 @@ const PAGE_MOST = 200;
 export class Jobs {
   readonly #options: JobsOptions;
   readonly #limits: JobLimits;
-  readonly #allow: ReturnType<typeof readAllowlist>;
+  readonly #allow: AskRules;
   readonly #store: JobStore;
   readonly #runs = new Map<string, Run>();
   readonly #troubles = new Map<string, number>();
@@ -133,6 +100,7 @@ export class Jobs {
   #tending: Promise<void> | undefined;
   #staleAt = 0;
   #recovered: Promise<RecoveryReport> | undefined;
+  readonly #clearing = new Set<Promise<void>>();
 
   constructor(options: JobsOptions) {
     this.#options = options;
@@ -178,6 +146,7 @@ export class Jobs {
     await this.#tending;
     await this.#lookingEnded;
     await this.#recovered?.catch(() => {});
+    await Promise.all(this.#clearing);
     await Promise.allSettled([...this.#runs.values()].map((run) => run.finished));
   }
 
@@ -189,7 +158,7 @@ export class Jobs {
 
   /**
    * Makes a job and waits for its end, at most `waitSec`. Errors of the caller are thrown (`AGENT_UNKNOWN`, `JOB_SELF`, `JOB_NOT_ALLOWED`,
-   * `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PAYLOAD_INVALID`, `WAIT_INVALID`, `TURNS_INVALID`, `SESSION_UNKNOWN`, `IDEMPOTENCY_KEY_REUSED`, `JOB_TOO_DEEP`,
+   * `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PAYLOAD_INVALID`, `PAYLOAD_TOO_LONG`, `WAIT_INVALID`, `TURNS_INVALID`, `SESSION_UNKNOWN`, `IDEMPOTENCY_KEY_REUSED`, `JOB_TOO_DEEP`,
    * `JOB_TREE_FULL`, `JOB_OVER`), and then there is no job.
    */
   async ask(request: AskRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<AskResult> {
@@ -294,15 +263,25 @@ export class Jobs {
     return this.#find(jobId, tenant);
   }
 
+  /** Of the agent that has asked for it, from the session in which it speaks: the same as `cancel`, for jobs of its own tenant. Throws `JOB_UNKNOWN` for all others. */
+  async cancelAsked(jobId: string, { requester, session }: { requester: string; session: string }): Promise<Job> {
+    const tenant = (await this.#store.session(session))?.tenant;
+    const job = tenant === undefined ? undefined : await this.#store.find(jobId, tenant);
+    if (job?.requester !== requester) throw new DureError("JOB_UNKNOWN", `There is no job ${jobId} of yours.`, { class: "not-found", hint: "Only who asked may cancel here." });
+    return this.cancel(jobId, { tenant: job.tenant, by: requester });
+  }
+
   /**
-   * Starts a job that did not succeed anew, as another job behind its finished turns. Asked twice, it gives the same one.
-   * Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed).
+   * Starts a job that did not succeed anew, as another job behind its finished turns. It takes the old one's place: same parent, same
+   * root, same budget. Asked twice, it gives the same one. Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed),
+   * `JOB_NOT_ALLOWED` (the team's rules have changed), `JOB_TREE_FULL`.
    */
   async retry(jobId: string, { tenant = "" }: { tenant?: string | undefined } = {}): Promise<Job> {
     const old = await this.#find(jobId, tenant);
     if (!isOver(old.status) || old.status === "COMPLETED") {
       throw new DureError("JOB_NOT_RETRYABLE", `The job ${jobId} is ${old.status}.`, { class: "conflict", hint: old.status === "COMPLETED" ? "It did what it was asked; ask again for more." : "It goes on by itself; cancel it first." });
     }
+    checkAllowed(this.#allow, this.#named(old.requester), this.#named(old.target));
     const { id } = await this.#store.ask({
       id: newJobId(),
       tenant,
@@ -328,11 +307,18 @@ export class Jobs {
     return this.#find(id, tenant);
   }
 
-  /** A person's words for the next exchange turn; they go before what the agents say. Throws `JOB_UNKNOWN`, `JOB_OVER`, `MESSAGE_INVALID`. */
+  /**
+   * A person's words for the next exchange turn; they go before what the agents say, and are told whole. Throws `JOB_UNKNOWN`, `JOB_OVER`,
+   * `JOB_WORDS_FULL` (one turn cannot be told more), `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`.
+   */
   async speak(jobId: string, text: string, { tenant = "", by }: { tenant?: string | undefined; by: string }): Promise<void> {
     checkText(text, this.#limits.messageBytes);
-    const status = await this.#store.speak(jobId, tenant, by, text.trim());
+    const { words } = this.#limits;
+    const status = await this.#store.speak(jobId, tenant, by, text.trim(), { words: words.count, bytes: words.bytes });
     if (status === null) throw jobUnknown(jobId);
+    if (status === "full") {
+      throw new DureError("JOB_WORDS_FULL", `The next turn of ${jobId} is told ${words.count} texts of ${words.bytes} bytes together at most.`, { class: "limit", hint: "Wait until the next turn has heard what waits, or say it shorter." });
+    }
     if (isOver(status)) throw new DureError("JOB_OVER", `The job ${jobId} is ${status}; nobody listens any more.`, { class: "conflict", hint: "Ask anew, or retry it." });
   }
 
@@ -360,8 +346,20 @@ export class Jobs {
   /** For Takeover, before the recoverer of turns: the jobs of a dead process go back in line, or are given up. May be run twice. */
   async recoverDead(dead: Pick<DeadProcess, "id" | "because">): Promise<void> {
     const released = await this.#store.release(dead.id, { counts: dead.because !== "stopped", resumesMost: this.#limits.resumes, staleMs: this.#limits.staleMs });
-    if (released.resumed + released.abandoned > 0) await this.#report({ ...released, removed: 0 }, `after ${dead.id} died`);
     void this.#look();
+    // Beside it: what waits for this recovery must not wait for old jobs.
+    const cleared = this.#clearAfter(dead.id, released).finally(() => this.#clearing.delete(cleared));
+    this.#clearing.add(cleared);
+  }
+
+  /** Never rejects. */
+  async #clearAfter(dead: string, released: { resumed: number; abandoned: number }): Promise<void> {
+    try {
+      const removed = await this.purge({ signal: this.#signal });
+      if (released.resumed + released.abandoned + removed > 0) await this.#report({ ...released, removed }, `after ${dead} died`);
+    } catch (error) {
+      if (!this.#signal.aborted) this.#options.logger.warn({ code: codeOf(error), error: messageOf(error) }, `old jobs could not be removed after ${dead} died; retention does it`);
+    }
   }
 
   async #recover(): Promise<RecoveryReport> {
@@ -413,12 +411,11 @@ export class Jobs {
   async #take(): Promise<void> {
     const { lease, agents } = this.#options;
     await lease.whenHeld({ signal: this.#signal });
-    const isAlone = [...this.#runs.values()].some((run) => run.quarantined);
     const { taken, lost } = await this.#store.take({
       holder: lease.id,
       known: [...this.#runs.keys()],
-      running: this.#runs.size,
-      room: isAlone ? 0 : Math.min(TAKE_AT_ONCE, this.#limits.running - this.#runs.size),
+      alone: [...this.#runs].filter(([, run]) => run.quarantined).map(([id]) => id),
+      room: Math.min(TAKE_AT_ONCE, this.#limits.running - this.#runs.size),
       agents: agents.all().map(({ id }) => id),
       permits: this.#limits.permits,
       permitWaitMs: this.#limits.permitWaitMs,
@@ -457,7 +454,7 @@ export class Jobs {
         void this.#look();
       };
       const desk = new JobDesk({ held, store: this.#store, conversations, agents, clock, limits: this.#limits, onProgress });
-      const end = await runExchange({ job, turns: held.turns, attempt: held.attempt }, desk, { limits: this.#limits, clock, random, signal });
+      const end = await runExchange({ job, turns: held.turns, attempt: held.attempt, earlier: held.earlier }, desk, { limits: this.#limits, clock, random, signal });
       this.#troubles.delete(id);
       logger.info({ job: id, end }, `job ${id} ${end === "rests" ? "waits for a person" : end === "over" ? "has ended" : "is led by another process"}`);
     } catch (error) {
@@ -501,8 +498,9 @@ export class Jobs {
     try {
       await this.retry(job, { tenant });
     } catch (error) {
-      // Purged meanwhile: there is nothing to try again.
-      if (codeOf(error) !== "JOB_UNKNOWN" && codeOf(error) !== "JOB_NOT_RETRYABLE") throw error;
+      if (!(error instanceof DureError) || error.class === "internal" || error.class === "unavailable") throw error;
+      // Purged meanwhile, or no longer allowed: asking again each second changes nothing.
+      this.#options.logger.warn({ job, code: error.code, error: error.message }, `job ${job} is not tried again: ${error.message}`);
     }
     await this.#store.retryUsed(escalation);
   }
@@ -511,31 +509,12 @@ export class Jobs {
 
   async #read(request: AskRequest): Promise<{ job: NewJob; waitSec: number }> {
     const { agents } = this.#options;
-    const { requester, message, origin, waitSec = WAIT_DEFAULT_SEC } = request;
-    checkText(message, this.#limits.messageBytes);
-    if (!Number.isFinite(waitSec) || waitSec < 0 || waitSec > WAIT_MOST_SEC) {
-      throw new DureError("WAIT_INVALID", `waitSec is ${waitSec}.`, { class: "input", hint: `Wait 0 to ${WAIT_MOST_SEC} seconds; 0 returns at once.` });
-    }
-    if (request.maxTurns !== undefined && (!Number.isInteger(request.maxTurns) || request.maxTurns < 0 || request.maxTurns > this.#limits.maxTurns)) {
-      throw new DureError("TURNS_INVALID", `maxTurns is ${request.maxTurns}.`, { class: "input", hint: `A whole number from 0 to ${this.#limits.maxTurns}.` });
-    }
-    for (const [name, text, most] of [["topic", request.topic, 200], ["conversationId", request.conversationId, 100], ["key", request.key, 400]] as const) {
-      if (text !== undefined && (text.trim() === "" || text.length > most || /\p{Cc}/u.test(text))) {
-        throw new DureError("REQUEST_INVALID", `${name} is ${text.trim() === "" ? "empty" : "too long or holds control characters"}.`, { class: "input", hint: `At most ${most} characters of plain text.` });
-      }
-    }
-    const asking = this.#agent(requester);
+    const { message, origin } = request;
+    const { payload, topic, intent, maxTurns, waitSec } = readRequest(request, this.#limits);
+    const asking = this.#agent(request.requester);
     const tenant = request.tenant ?? (origin && (await this.#store.session(origin.session))?.tenant) ?? "";
     const target = await this.#target(request, tenant);
-    if (target.id === asking.id) throw new DureError("JOB_SELF", `${asking.displayName} cannot ask itself.`, { class: "input", hint: `Agents are: ${agents.all().map(({ id }) => id).join(", ")}.` });
-    if (!isAllowed(this.#allow, asking.id, target.id)) {
-      throw new DureError("JOB_NOT_ALLOWED", `${asking.displayName} may not ask ${target.displayName}.`, { class: "forbidden", hint: `Add "${asking.id} -> ${target.id}" to the team's list of who may ask whom.` });
-    }
-    const payload = request.payload === undefined || request.payload === null ? null : parsePayload(request.payload);
-    const { intent } = decideIntent({ message, payload: payload ?? undefined });
-    const maxTurns = turnsOf(intent, request.maxTurns, this.#limits.collaborationTurns);
-    // Nobody waits for an answer to what needs none.
-    const waits = maxTurns === 0 ? 0 : waitSec;
+    checkPair(asking, target, this.#allow, agents.all());
     const job: NewJob = {
       id: newJobId(),
       tenant,
@@ -543,7 +522,7 @@ export class Jobs {
       target: target.id,
       message,
       payload,
-      topic: request.topic?.trim() ?? null,
+      topic,
       intent,
       conversation: request.conversationId ?? null,
       new_conversation: `conv_${ulid()}`,
@@ -554,23 +533,28 @@ export class Jobs {
       body_hash: createHash("sha256").update(canonicalJson([target.id, message, payload, request.topic, request.conversationId, request.maxTurns])).digest("hex"),
       origin_session: origin?.session ?? null,
       origin_turn: origin?.turn ?? null,
-      wait_ms: waits * 1_000,
+      wait_ms: waitSec * 1_000,
       max_depth: this.#limits.depth,
       max_tree: this.#limits.tree,
     };
-    return { job, waitSec: waits };
+    return { job, waitSec };
+  }
+
+  /** Also one that is no longer in the team. */
+  #named(id: string): Pick<ExchangeAgent, "id" | "displayName"> {
+    return this.#options.agents.find(id) ?? { id, displayName: id };
   }
 
   #agent(id: string): ExchangeAgent {
     const { agents } = this.#options;
     const agent = agents.find(id);
     if (agent) return agent;
-    throw new DureError("AGENT_UNKNOWN", `There is no agent "${id}".`, { class: "not-found", hint: `Agents are: ${agents.all().map((known) => known.id).join(", ") || "none"}.` });
+    throw agentUnknown(id, agents.all());
   }
 
   async #target(request: AskRequest, tenant: string): Promise<ExchangeAgent> {
     if (request.agent !== undefined) return this.#agent(request.agent);
-    if (request.session === undefined) throw new DureError("AGENT_UNKNOWN", "Nobody is asked.", { class: "input", hint: "Name an agent, or a session in which one answers." });
+    if (request.session === undefined) throw nobodyAsked();
     const session = await this.#store.session(request.session);
     const agent = session?.tenant === tenant ? this.#options.agents.all().find(({ service }) => service === session.service) : undefined;
     if (!agent) throw new DureError("SESSION_UNKNOWN", `No agent of yours answers in a session ${request.session}.`, { class: "not-found", hint: "Check the session id, or name the agent." });
@@ -650,20 +634,6 @@ interface Run {
 }
 
 const END_EVENTS: ReadonlySet<string> = new Set(["job.completed", "job.failed", "job.cancelled", "job.abandoned"]);
-
-/** What the caller of a job that has ended is told; success only where there was some. Pure. */
-function resultOf(job: Pick<JobDetail, "jobId" | "status" | "outcome" | "target" | "lastError" | "turns">): AskResult {
-  const { jobId } = job;
-  if (job.status === "COMPLETED") return { status: "ok", reply: job.turns.findLast((turn) => turn.speaker === job.target && turn.text !== "")?.text ?? "", jobId };
-  return { status: "error", code: job.lastError?.code ?? `JOB_${job.status}`, hint: job.lastError?.message ?? `The job ended as ${job.outcome}.`, jobId };
-}
-
-function checkText(text: string, bytesMost: number): void {
-  if (text.trim() === "") throw new DureError("MESSAGE_INVALID", "The message is empty.", { class: "input", hint: "Say what is wanted." });
-  if (text.includes("\u0000") || !text.isWellFormed()) throw new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).", { class: "input", hint: "Send plain text in UTF-8." });
-  const bytes = Buffer.byteLength(text);
-  if (bytes > bytesMost) throw new DureError("MESSAGE_TOO_LONG", `The message has ${bytes} bytes; ${bytesMost} are allowed.`, { class: "input", hint: "Send less at once." });
-}
 
 function readCursor(cursor: string): number {
   const seq = Number(Buffer.from(cursor, "base64url").toString());

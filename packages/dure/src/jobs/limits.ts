@@ -29,8 +29,12 @@ export interface JobLimits {
   readonly treeMicroUsd?: number;
   /** Exchanges that one process leads at once. Default 500. Source: our choice. */
   readonly running: number;
-  /** Bytes of UTF-8 of a request or of a person's words. Default 16 KiB: both fit beside the context. Source: our choice. */
+  /** Bytes of UTF-8 of a request or of a person's words. Default 16 KiB. Source: our choice; told whole. */
   readonly messageBytes: number;
+  /** Bytes of a typed payload as the receiver is shown it. Default 12 KiB. Source: our choice; told whole in the first turn. */
+  readonly payloadBytes: number;
+  /** Words of persons that one turn is told, and their bytes together. Default 20, and 20 KiB. Source: our choice; told whole. */
+  readonly words: { readonly count: number; readonly bytes: number };
   /** A job for agents that no process knows waits this long for one that does. Default 10 s. Source: our choice; a rolling upgrade. */
   readonly unknownAgentMs: number;
 }
@@ -49,5 +53,7 @@ export const JOB_LIMITS: JobLimits = {
   tree: 50,
   running: 500,
   messageBytes: 16_384,
+  payloadBytes: 12_288,
+  words: { count: 20, bytes: 20_480 },
   unknownAgentMs: durationMs("10s"),
 };

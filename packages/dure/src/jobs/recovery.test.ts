@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
+import { tool, type AnyTool } from "../engine/tool.ts";
+import { askAgentTool } from "./ask-agent-tool.ts";
 import { endOf } from "./endings.ts";
 import { newJobId, type JobStatus } from "./job.ts";
 import { JobStore } from "./store.ts";
-import { hanging, saying, startTestTeam, talkative } from "./test-jobs.ts";
+import { hanging, looksLater, saying, startTestTeam, talkative, type TestAgent } from "./test-jobs.ts";
 
 /** A busy machine may take its time; what is measured is measured by itself. */
 const expectSoon = <T>(ask: () => T, options: { timeout?: number } = {}) => expect.poll(ask, { timeout: 10_000, ...options });
@@ -77,11 +80,11 @@ test("neither a jump of the clock nor a long night makes a job late", async () =
   expect((await team.jobs.get(waiting.jobId!)).status).toBe("PENDING");
 });
 
-test("a job that was resumed twice without progress runs alone, and the others go on meanwhile", async () => {
+test("a job that was resumed twice without progress waits until it can run alone, while the others go on; beside it nobody begins", async () => {
   await using db = await testDatabase();
   const gates = new Map<string, PromiseWithResolvers<string>>(["eden", "seum"].map((name) => [name, Promise.withResolvers<string>()]));
   const gated = (name: string) => () => gates.get(name)!.promise;
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: gated("eden"), seum: gated("seum") } });
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: gated("eden"), seum: gated("seum"), dami: saying("It takes ten minutes here, as always.") }, jobs: { limits: { permitWaitMs: 1_000 } } });
   const normal = await team.jobs.ask(REQUEST);
   await expectSoon(() => team.asked["eden"]?.length).toBe(1);
 
@@ -94,11 +97,100 @@ test("a job that was resumed twice without progress runs alone, and the others g
   gates.get("eden")!.resolve("It takes eleven minutes on this machine.");
 
   await expectSoon(async () => (await team.jobs.get(suspect)).status).toBe("RUNNING");
-  const fourth = await team.jobs.ask(REQUEST);
+  const fourth = await team.jobs.ask({ ...REQUEST, agent: "dami" });
+  await looksLater(team, 2_000);
   expect(team.jobs.running).toBe(1);
+  expect((await team.jobs.get(fourth.jobId!)).status).toBe("PENDING"); // not blocked: its agent is idle
   gates.get("seum")!.resolve("It takes twelve minutes on that machine.");
   for (const id of [suspect, normal.jobId!, third.jobId!, fourth.jobId!]) await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
   expect((await team.jobs.get(suspect)).resumeCount).toBe(0);
+});
+
+test("what a job asks for while it runs alone is led beside it", async () => {
+  await using db = await testDatabase();
+  const suspect = await left(db, { target: "seum", resume_count: 1 });
+  const asking: TestAgent = (request) => {
+    const result = request.messages.findLast((message) => message.role === "tool");
+    return result ? `I was told: ${JSON.stringify((result as { result: unknown }).result)}` : { toolCalls: [{ name: "ask_agent", args: { agent: "eden", message: "How long does it take?", waitSec: 300 } }] };
+  };
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: saying("It takes eleven minutes here."), seum: asking },
+    tools: (jobs, requester): Readonly<Record<string, AnyTool>> => (requester === "seum" ? { ask_agent: askAgentTool(jobs, { requester }) } : {}),
+    jobs: { limits: { permitWaitMs: 1_000 } },
+  });
+
+  await expectSoon(async () => (await team.jobs.get(suspect)).status).toBe("COMPLETED");
+
+  expect((await team.jobs.get(suspect)).turns[0]!.text).toContain("It takes eleven minutes here.");
+});
+
+test("a job that was resumed long after it was asked is left to a process that knows its agents", async () => {
+  await using db = await testDatabase();
+  await db.database.query({ text: "update dure.job_clock set running_ms = 60000" });
+  const id = await left(db, { progress_ms: 60_000 });
+  await using ignorant = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, known: ["ruda"] });
+  await ignorant.jobs.recovered;
+  await looksLater(ignorant);
+  expect((await ignorant.jobs.get(id)).status).toBe("PENDING");
+
+  await using knowing = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+
+  await expectSoon(async () => (await knowing.jobs.get(id)).status).toBe("COMPLETED");
+});
+
+test("a job without progress is given up although its holder lives: its call is cut, its turn stopped, and retry offered", async () => {
+  await using db = await testDatabase();
+  const cut: string[] = [];
+  const waiting: TestAgent = (_request, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => (cut.push("eden"), reject(signal.reason as Error)), { once: true }));
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: waiting } });
+  const { jobId } = await team.jobs.ask(REQUEST);
+  await expectSoon(() => team.asked["eden"]?.length).toBe(1);
+
+  await team.database.query({ text: "update dure.job_clock set running_ms = running_ms + 3600001 + 5000" });
+  expect(await team.database.query({ text: "select dure.abandon_stale_jobs(3600000) as count" })).toEqual([{ count: 1 }]);
+
+  expect(await team.jobs.get(jobId!)).toMatchObject({ status: "ABANDONED", outcome: "stale", lastError: { code: "JOB_STALE" } });
+  await expectSoon(() => cut).toEqual(["eden"]);
+  await expectSoon(() => team.jobs.running).toBe(0);
+  await expectSoon(async () => team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
+  expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "job_abandoned", context: { jobId } }]);
+});
+
+test("when another process died, old jobs are removed too, and the report says so", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  await team.jobs.recovered;
+  const old = await left(db, { status: "COMPLETED", outcome: "max_turns", finished: "8 days" });
+  const resumed = await left(db, { holder: "process_gone" });
+
+  await team.jobs.recoverDead({ id: "process_gone", because: "gone" });
+
+  await expectSoon(async () => (await team.database.query<{ data: unknown }>({ text: "select data from dure.events where type = 'jobs.recovered' order by xid, seq" })).at(-1)?.data).toMatchObject({ resumed: 1, abandoned: 0, removed: 1 });
+  expect(await team.jobs.get(old).catch(codeOf)).toBe("JOB_UNKNOWN");
+  await expectSoon(async () => (await team.jobs.get(resumed)).status).toBe("COMPLETED");
+});
+
+test("a job that waited for a person when its process died goes on with the answer, once", async () => {
+  await using db = await testDatabase();
+  const done: string[] = [];
+  const deploy = tool({ description: "Deploys.", inputSchema: z.object({}), effect: "once", approval: true, execute: async () => (done.push("deployed"), { deployed: true }), probe: async () => "not_happened" }) as AnyTool;
+  const eden: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "It is deployed to the new machine now." : { toolCalls: [{ name: "deploy", args: {} }] });
+  const start = () => startTestTeam({ url: db.url, agents: { ruda: talkative, eden }, tools: () => ({ deploy }) });
+  await using dead = await start();
+  const { jobId } = await dead.jobs.ask(REQUEST);
+  await expectSoon(async () => (await dead.jobs.get(jobId!)).waiting).toBe("person");
+  await using heir = await start();
+
+  // As Takeover does it.
+  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1" }, [dead.processId]);
+  await heir.jobs.recoverDead({ id: dead.processId, because: "silent" });
+  const { items: [question] } = await heir.inbox.list({ tenant: "", status: "open" });
+  await heir.inbox.answer(question!.id, { value: "approve" }, { tenant: "", name: "mina" });
+
+  await expectSoon(async () => (await heir.jobs.get(jobId!)).status).toBe("COMPLETED");
+  expect(await heir.jobs.get(jobId!)).toMatchObject({ resumes: 0, turns: [{ text: "It is deployed to the new machine now." }] });
+  expect(done).toEqual(["deployed"]);
 });
 
 test("resumes after a stop in good order do not count", async () => {
@@ -156,7 +248,7 @@ test("every write of an exchange under an epoch that has passed is refused, and 
   const before = await team.database.query({ text: "select * from dure.jobs where id = $1" }, [id]);
 
   expect({
-    begin: await store.begin(id, 4, 1, { session: "s", service: "eden", message: "m", background: "" }, []),
+    begin: await store.begin(id, 4, 1, { session: "s", service: "eden", message: "m", background: "" }, { words: [], results: [] }),
     note: await store.note(id, 4, "turn_1"),
     turn: await store.settle(id, 4, { turn: { number: 1, speaker: "eden", text: "late" } }),
     end: await store.settle(id, 4, { end: endOf("agent_error", { error: { code: "X", message: "x" } }) }),
@@ -177,7 +269,7 @@ test("every write of an exchange may be repeated after a lost answer, and says w
   const input = { session: `job:${id}:eden`, service: "eden", message: "m", background: "" };
   const turn = { number: 1, speaker: "eden", text: "It takes eleven minutes." };
 
-  expect(await twice(() => store.begin(id, 1, 1, input, []))).toEqual([true, true]);
+  expect(await twice(() => store.begin(id, 1, 1, input, { words: [], results: [] }))).toEqual([true, true]);
   expect(await twice(() => store.note(id, 1, "turn_1"))).toEqual([true, true]);
   expect(await twice(() => store.settle(id, 1, { turn, end: endOf("max_turns") }))).toEqual(["over", "over"]);
   expect(await twice(() => store.cancel(id, "", "mina"))).toMatchObject([{ before: "COMPLETED", cancelled: 0 }, { before: "COMPLETED", cancelled: 0 }]);
@@ -243,8 +335,12 @@ test(`among ${OLD_JOBS.toLocaleString("en")} old jobs, list and show take less t
     show: await timed(() => team.jobs.get("job_old15000")),
   };
   const answer = await team.jobs.ask({ ...REQUEST, waitSec: 20 });
+  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const bite = await store.purge(7 * 86_400_000, 500);
+  const [rest] = await team.database.query<{ n: number }>({ text: "select count(*) as n from dure.jobs where finished_at < clock_timestamp() - interval '7 days'" });
+  expect([bite, rest!.n]).toEqual([500, OLD_JOBS - 500]);
   const startedAt = performance.now();
-  const removed = await team.jobs.purge({ olderThan: "7d" });
+  const removed = bite + (await team.jobs.purge({ olderThan: "7d" }));
 
   process.stdout.write(`${OLD_JOBS} finished jobs, ms: ${JSON.stringify(times)}; purge ${Math.round(performance.now() - startedAt)} ms\n`);
   for (const [what, ms] of Object.entries(times)) expect([what, ms < 50]).toEqual([what, true]);

@@ -57,6 +57,26 @@ export interface HeldJob {
   /** Milliseconds since the epoch, by the database's clock. */
   readonly attemptAt: number | null;
   readonly currentTurn: string | null;
+  /** The last words of earlier exchanges of the same conversation, oldest first; empty behind the first turn. */
+  readonly earlier: readonly EarlierWords[];
+}
+
+/** What an agent said in an earlier exchange of the same conversation. */
+export interface EarlierWords {
+  readonly speaker: string;
+  readonly text: string;
+}
+
+/** What came of background work that an agent asked for in its exchange. */
+export interface JobResult {
+  readonly jobId: string;
+  /** Who was asked. */
+  readonly target: string;
+  readonly message: string;
+  readonly status: JobStatus;
+  readonly error: JobError | null;
+  /** What the asked agent said last. */
+  readonly reply: string | null;
 }
 
 export interface JobQuery {
@@ -75,6 +95,8 @@ export interface JobQuery {
   readonly limit: number;
 }
 
+/** Words of earlier exchanges that are told at the beginning of another one. Source: our choice. */
+const EARLIER_MOST = 3;
 const RETRY_FIRST_MS = 25;
 const RETRY_MOST_MS = 500;
 
@@ -82,9 +104,9 @@ const RETRY_MOST_MS = 500;
 const REFUSALS: Readonly<Record<string, (job: NewJob) => DureError>> = {
   DU404: ({ parent }) => new DureError("JOB_UNKNOWN", `There is no job ${parent}.`, { class: "not-found", hint: "Check the parent's id." }),
   DU409: ({ parent }) => new DureError("JOB_OVER", `The job ${parent} has ended and asks for nothing more.`, { class: "conflict", hint: "Ask from a session of its own." }),
-  DU413: ({ max_depth: most }) => new DureError("JOB_TOO_DEEP", `This request would be more than ${most} requests deep.`, { class: "limit", hint: "Answer with what is known, or raise limits.jobDepth." }),
+  DU413: ({ max_depth: most }) => new DureError("JOB_TOO_DEEP", `This request would be more than ${most} requests deep.`, { class: "limit", hint: "Answer with what is known; the rest can be asked for outside of this exchange." }),
   DU422: ({ key }) => new DureError("IDEMPOTENCY_KEY_REUSED", `The key ${key} was used for another request.`, { class: "input", hint: "Use a new key for a new request." }),
-  DU429: ({ max_tree: most }) => new DureError("JOB_TREE_FULL", `The work that this request belongs to has ${most} jobs already.`, { class: "limit", hint: "Answer with what is known, or raise limits.jobTree." }),
+  DU429: ({ max_tree: most }) => new DureError("JOB_TREE_FULL", `The work that this request belongs to has ${most} jobs already.`, { class: "limit", hint: "Answer with what is known; the rest can be asked for outside of this work." }),
 };
 
 /**
@@ -115,7 +137,8 @@ export class JobStore {
     }
   }
 
-  async take(options: { holder: string; known: readonly string[]; running: number; room: number; agents: readonly string[]; permits: number; permitWaitMs: number; unknownAgentMs: number }): Promise<{
+  /** @param options.alone jobs in quarantine: beside them only what they have asked for is given. */
+  async take(options: { holder: string; known: readonly string[]; alone: readonly string[]; room: number; agents: readonly string[]; permits: number; permitWaitMs: number; unknownAgentMs: number }): Promise<{
     taken: readonly { id: string; quarantined: boolean }[];
     lost: readonly string[];
   }> {
@@ -135,11 +158,14 @@ export class JobStore {
   async held(id: string, holder: string): Promise<HeldJob | undefined> {
     const [row] = await this.#many<HeldRow>("job.held", `select ${JOB_COLUMNS}, epoch, attempt, attempt_input, ${ms("attempt_at")}, current_turn from dure.jobs where id = $1 and holder = $2 and status = 'RUNNING'`, [id, holder]);
     if (!row) return undefined;
-    return { job: jobOf(row), epoch: row.epoch, turns: await this.turns(id), attempt: row.attempt, input: row.attempt_input, attemptAt: row.attempt_at, currentTurn: row.current_turn };
+    const job = jobOf(row);
+    const earlier = job.turnsDone === 0 ? await this.#earlier(job) : [];
+    return { job, epoch: row.epoch, earlier, turns: await this.turns(id), attempt: row.attempt, input: row.attempt_input, attemptAt: row.attempt_at, currentTurn: row.current_turn };
   }
 
-  async begin(id: string, epoch: number, attempt: number, input: AttemptInput, words: readonly number[]): Promise<boolean> {
-    return this.#surely("job.begin", "select dure.begin_job_turn($1, $2, $3, $4, $5) as value", [id, epoch, attempt, storable(input), words]);
+  /** @param told the persons' words and the results that `input` tells. */
+  async begin(id: string, epoch: number, attempt: number, input: AttemptInput, told: { words: readonly number[]; results: readonly string[] }): Promise<boolean> {
+    return this.#surely("job.begin", "select dure.begin_job_turn($1, $2, $3, $4, $5, $6) as value", [id, epoch, attempt, storable(input), told.words, told.results]);
   }
 
   async note(id: string, epoch: number, turn: string): Promise<boolean> {
@@ -165,16 +191,31 @@ export class JobStore {
     return rows.map(wordsOf);
   }
 
+  /** Results for `agent` that it was not told yet, and those that the turn's earlier attempts told it; oldest first, at most `limit`. */
+  async results(id: string, turn: number, agent: string, limit: number): Promise<readonly JobResult[]> {
+    return this.#many<JobResult>(
+      "job.results",
+      `select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
+          (select t.text from dure.job_turns t where t.job_id = c.id and t.speaker = c.target and t.text <> '' order by t.number desc limit 1) as reply
+        from dure.job_results r join dure.jobs c on c.id = r.child_id
+        where r.job_id = $1 and r.agent = $3 and (r.turn_number is null or r.turn_number = $2) order by r.at, c.id limit $4`,
+      [id, turn, agent, limit],
+    );
+  }
+
   async allWords(id: string): Promise<readonly JobWords[]> {
     return (await this.#many<WordsRow>("job.all-words", `${WORDS} where job_id = $1 order by id`, [id])).map(wordsOf);
   }
 
-  /** What all jobs of one root have used so far. */
+  /** What all jobs of one root have used so far: in finished turns, and in the recorded calls of turns that are under way or were never finished. */
   async spent(root: string): Promise<{ tokens: number; microUsd: number }> {
     const [row] = await this.#many<{ tokens: number; micro_usd: number }>(
       "job.spent",
-      `select coalesce(sum(t.tokens_in + t.tokens_out), 0)::float8 as tokens, coalesce(sum(t.cost_micro_usd), 0)::float8 as micro_usd
-        from dure.jobs j join dure.job_turns t on t.job_id = j.id where j.root_id = $1`,
+      `select coalesce(sum(u.tokens), 0)::float8 as tokens, coalesce(sum(u.micro_usd), 0)::float8 as micro_usd from dure.jobs j cross join lateral (
+          select t.tokens_in + t.tokens_out as tokens, t.cost_micro_usd as micro_usd from dure.job_turns t where t.job_id = j.id
+          union all
+          select c.tokens_in + c.tokens_out, c.cost_micro_usd from dure.model_calls c where c.session_id = j.attempt_input->>'session' and c.turn_id = any(j.attempt_turns)) u
+        where j.root_id = $1`,
       [root],
     );
     return { tokens: row!.tokens, microUsd: row!.micro_usd };
@@ -212,16 +253,17 @@ export class JobStore {
     return (await this.#many("job.effects", "select key from dure.effects where turn_id = $1 limit 1", [turn])).length > 0;
   }
 
-  /** Whether `end_conversation` was called in this conversation turn. */
+  /** Whether `end_conversation` was called in this attempt of the exchange turn: in this conversation turn, or in one that a person's answer went on with. */
   async wasEnded(id: string, turn: string): Promise<boolean> {
-    return (await this.#many("job.was-ended", "select id from dure.jobs where id = $1 and ended_by_turn = $2", [id, turn])).length > 0;
+    return (await this.#many("job.was-ended", "select id from dure.jobs where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))", [id, turn])).length > 0;
   }
 
-  /** Notes that an agent wants to end the exchange; false when the turn is not one of its. */
+  /** Notes that an agent wants to end the exchange; false when the conversation turn is not one of the present attempt. Its holder may not have noted it yet. */
   async endAsked(id: string, turn: string): Promise<boolean> {
     const rows = await this.#many(
       "job.end-asked",
-      "update dure.jobs set ended_by_turn = $2 where id = $1 and status = 'RUNNING' and (current_turn = $2 or current_turn is null) returning id",
+      `update dure.jobs j set ended_by_turn = $2 where j.id = $1 and j.status = 'RUNNING' and (j.current_turn = $2 or exists (
+          select from dure.turns t where t.id = $2 and t.session_id = j.attempt_input->>'session' and t.accepted_at >= j.attempt_at)) returning j.id`,
       [id, turn],
     );
     return rows.length > 0;
@@ -234,8 +276,9 @@ export class JobStore {
     return answer;
   }
 
-  async speak(id: string, tenant: string, author: string, text: string): Promise<JobStatus | null> {
-    const [row] = await this.#database.query<{ value: JobStatus | null }>({ name: "job.speak", text: "select dure.speak_into_job($1, $2, $3, $4) as value" }, [id, tenant, author, text]);
+  /** Null: no such job; `full`: one turn cannot be told so much. @param most words and their bytes that one turn is told. */
+  async speak(id: string, tenant: string, author: string, text: string, most: { words: number; bytes: number }): Promise<JobStatus | "full" | null> {
+    const [row] = await this.#database.query<{ value: JobStatus | "full" | null }>({ name: "job.speak", text: "select dure.speak_into_job($1, $2, $3, $4, $5, $6) as value" }, [id, tenant, author, text, most.words, most.bytes]);
     this.#tell();
     return row!.value;
   }
@@ -352,6 +395,21 @@ export class JobStore {
 
   // --- how
 
+  /** Of the same pair alone: a conversation's id is no secret. */
+  #earlier({ jobId, tenant, conversationId, requester, target }: Job): Promise<readonly EarlierWords[]> {
+    return this.#many<EarlierWords>(
+      "job.earlier",
+      `select speaker, text from (
+          select c.seq, w.number, w.speaker, w.text from dure.jobs c cross join lateral (
+            select 0 as number, c.requester as speaker, c.message as text
+            union all select t.number, t.speaker, t.text from dure.job_turns t where t.job_id = c.id and t.text <> '') w
+          where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1)
+            and least(c.requester, c.target) = least($4::text, $5::text) and greatest(c.requester, c.target) = greatest($4::text, $5::text)
+          order by c.seq desc, w.number desc limit ${EARLIER_MOST}) w order by seq, number`,
+      [jobId, conversationId, tenant, requester, target],
+    );
+  }
+
   #tell(): void {
     this.#notifications.publish(JOBS_TOPIC);
     this.#notifications.publish(EVENTS_TOPIC);
@@ -403,6 +461,7 @@ interface JobRow {
   readonly updated_at: number;
   readonly started_at: number | null;
   readonly finished_at: number | null;
+  readonly turn_at: number | null;
 }
 
 type HeldRow = JobRow & { readonly epoch: number; readonly attempt: number; readonly attempt_input: AttemptInput | null; readonly attempt_at: number | null; readonly current_turn: string | null };
@@ -433,7 +492,7 @@ function ms(column: string): string {
 }
 
 const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
-  turns_done, resume_count, resumes, waiting, origin_session, origin_turn, ${["created_at", "updated_at", "started_at", "finished_at"].map(ms).join(", ")}`;
+  turns_done, resume_count, resumes, waiting, origin_session, origin_turn, ${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
 
 const WORDS = `select id, author, text, turn_number, ${ms("at")} from dure.job_words`;
 
@@ -465,6 +524,7 @@ function jobOf(row: JobRow): Job {
     updatedAt: row.updated_at,
     startedAt: row.started_at,
     finishedAt: row.finished_at,
+    turnStartedAt: row.finished_at === null ? row.turn_at : null,
   };
 }
 

@@ -120,6 +120,13 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   return { jobs, engine, database, events, inbox: new Inbox({ database, notifications }), outbox, notifications, lease, takeover, processId, asked, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
+/** Several looks at the line later: when the running time has grown by `ms`. It grows only while some job is open. */
+export async function looksLater(team: TestTeam, ms = 1_500): Promise<void> {
+  const at = async (): Promise<number> => (await team.database.query<{ at: number }>({ text: "select running_ms::float8 as at from dure.job_clock" }))[0]!.at;
+  const until = (await at()) + ms;
+  while ((await at()) < until) await systemClock.sleep(50);
+}
+
 /** Says one thing after the other, whatever it is asked. */
 export function saying(...texts: readonly string[]): TestAgent {
   let next = 0;

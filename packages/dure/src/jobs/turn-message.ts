@@ -1,12 +1,18 @@
 import { speakerOf, type Job, type JobTurn, type JobWords } from "./job.ts";
-import { payloadText } from "./payloads.ts";
+import { payloadText, type JobPayload } from "./payloads.ts";
+import type { EarlierWords, JobResult } from "./store.ts";
 
 /** Turns before the present one that are shown again. Source: our choice; the agent's own session remembers the others. */
 const TURNS_SHOWN = 4;
-/** Characters of what is quoted; at three bytes each all of it fits the engine's 32 KiB of background. Source: our choice. */
-const QUOTED = { request: 3_000, topic: 200, payload: 2_000, turn: 900 } as const;
-/** Characters of the message and of all persons' words in it; they fit the engine's 64 KiB together. Source: our choice. */
-const SAID = { message: 15_000, words: 5_000 } as const;
+/** Results of background work that one turn is told; more wait for the next. Source: our choice. */
+export const RESULTS_MOST = 5;
+/**
+ * Characters of what is quoted, three bytes each at most; with a typed payload of 12 KiB all of it fits the engine's 32 KiB of
+ * background. The payload is whole in the first turn and shortened from then on. Source: our choice.
+ */
+const QUOTED = { request: 2_500, topic: 200, payload: 1_500, turn: 600, earlier: 600, results: 2_000, asked: 100, error: 100 } as const;
+/** Bytes of what an agent said, and characters of a person's name; with the words of persons (`JOB_LIMITS`) they fit the engine's 64 KiB. Source: our choice. */
+const SAID = { bytes: 32_768, author: 60 } as const;
 
 /**
  * What an agent is told in one exchange turn: `message` is what the other agent said, `background` all that it needs to know
@@ -18,29 +24,49 @@ export function renderTurnMessage(facts: {
   readonly job: Pick<Job, "jobId" | "requester" | "target" | "message" | "payload" | "topic" | "maxTurns">;
   readonly number: number;
   readonly turns: readonly Pick<JobTurn, "number" | "speaker" | "text">[];
+  /** Of the same conversation, before this exchange. */
+  readonly earlier: readonly EarlierWords[];
   readonly words: readonly Pick<JobWords, "author" | "text">[];
+  readonly results: readonly JobResult[];
   readonly nameOf: (agent: string) => string;
 }): { readonly message: string; readonly background: string } {
-  const { job, number, turns, words, nameOf } = facts;
+  const { job, number, turns, earlier, words, results, nameOf } = facts;
   const self = speakerOf(job, number);
   const other = nameOf(self === job.target ? job.requester : job.target);
   const answered = turns.at(-1)?.text ?? job.message;
   const before = turns.slice(0, -1).slice(-TURNS_SHOWN);
   const most = Math.max(job.maxTurns, 1);
+  const isFirst = number === 1;
   const parts = [
     `You are ${nameOf(self)}. In the background you talk with ${other}, another agent; the message below is ${other}'s. This exchange is apart from your other conversations.`,
     job.maxTurns === 0
       ? "Nobody waits for an answer: take note of it, and do what it asks of you."
       : `This is turn ${number} of at most ${most}.${number >= most ? " It is the last one: say what is settled and what is not." : ""}`,
     'To end the exchange call the tool end_conversation, or write REPLY_SKIP as the last line. Write ANNOUNCE_SKIP as the last line when nobody needs to hear of the result. Do not repeat yourself and do not answer a mere "thank you".',
-    ...(number > 1 ? [`${nameOf(job.requester)} had asked ${nameOf(job.target)}:\n${quote(job.message, QUOTED.request)}`] : []),
+    ...(isFirst && earlier.length > 0 ? ["You have talked with each other before. The last words were:", ...earlier.map(({ speaker, text }) => `${nameOf(speaker)}:\n${quote(text, QUOTED.earlier)}`)] : []),
+    ...(isFirst ? [] : [`${nameOf(job.requester)} had asked ${nameOf(job.target)}:\n${quote(job.message, QUOTED.request)}`]),
     ...(job.topic === null ? [] : [`Topic:\n${quote(job.topic, QUOTED.topic)}`]),
-    ...(job.payload ? [`With the request came these facts from ${nameOf(job.requester)}:\n${quote(payloadText(job.payload), QUOTED.payload)}`] : []),
+    ...(job.payload ? [`With the request came these facts from ${nameOf(job.requester)}:\n${quotedPayload(job.payload, isFirst ? Infinity : QUOTED.payload)}`] : []),
     ...(before.length > 0 ? ["Said before:", ...before.map((turn) => `Turn ${turn.number}, ${nameOf(turn.speaker)}:\n${quote(turn.text, QUOTED.turn)}`)] : []),
+    ...results.map((result) => resultText(result, nameOf(result.target), Math.floor(QUOTED.results / results.length))),
   ];
-  const said = cut(answered, SAID.message) || "(no words)";
-  const override = words.map(({ author, text }) => `[A person, ${author}, speaks into this exchange. These words go before everything else in it.]\n${cut(text, Math.floor(SAID.words / words.length))}`);
+  const said = cutBytes(answered, SAID.bytes) || "(no words)";
+  const override = words.map(({ author, text }) => `[A person, ${cut(author, SAID.author)}, speaks into this exchange. These words go before everything else in it.]\n${text}`);
   return { message: [...override, ...(override.length > 0 ? [`[${other} says:]\n${said}`] : [said])].join("\n\n"), background: parts.join("\n\n") };
+}
+
+/** A payload as the receiver sees it: lines that are quoted. Pure. */
+export function quotedPayload(payload: JobPayload, most = Infinity): string {
+  return quote(payloadText(payload), most);
+}
+
+/** Says of work that did not succeed that it did not. */
+function resultText({ status, target: _target, message, error, reply }: JobResult, name: string, most: number): string {
+  const asked = `what you had asked in the background:\n${quote(message, QUOTED.asked)}`;
+  const said = reply === null ? "" : `\n${quote(reply, most)}`;
+  if (status === "COMPLETED") return `${name} has dealt with ${asked}\n${reply === null ? "There was no answer." : `The answer:${said}`}`;
+  const because = error ? `: ${cut(error.message, QUOTED.error)}` : "";
+  return `${name} did not come to an end with ${asked}\nThe work is ${status}${because}.${said && ` It had said before:${said}`}`;
 }
 
 /** Each line with a mark of its own: no text can end its quote. */
@@ -53,4 +79,12 @@ function quote(text: string, most: number): string {
 
 function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()} … (${text.length - most} more characters)`;
+}
+
+/** At a character's border. */
+function cutBytes(text: string, most: number): string {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= most) return text;
+  const shown = new TextDecoder().decode(bytes.subarray(0, most)).replace(/\uFFFD+$/u, "");
+  return `${shown} … (${text.length - shown.length} more characters)`;
 }

@@ -42,7 +42,7 @@ export interface AttemptsResult<T> {
   readonly llm: LlmRef;
 }
 
-/** However long a provider wants us to wait, we wait at most this, milliseconds. Source: our choice; a person is waiting too. */
+/** A provider that wants us to wait longer is not asked again, milliseconds. Source: our choice; a person is waiting too. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
@@ -121,25 +121,28 @@ export interface AttemptSituation {
 
 export type NextStep =
   | { readonly next: "retry"; readonly waitMs: number; readonly because: "retryable" }
-  | { readonly next: "fallback"; readonly waitMs: 0; readonly because: "attempts-used-up" | "not-worth-repeating" }
-  | { readonly next: "fail"; readonly because: "token-seen" | "not-retryable" | "attempts-used-up" };
+  | { readonly next: "fallback"; readonly waitMs: 0; readonly because: "attempts-used-up" | "not-worth-repeating" | "told-to-wait-too-long" }
+  | { readonly next: "fail"; readonly because: "token-seen" | "not-retryable" | "attempts-used-up" | "told-to-wait-too-long" };
 
 /**
  * What follows a failed attempt. Pure; the first rule that applies wins. Source: docs/spec/conversation §4.
- * The wait is the pause, or what the provider asked for if that is longer, but at most {@link MAX_RETRY_AFTER_MS} of it.
+ * The wait is the pause, or what the provider asked for if that is longer. One that asks for more than {@link MAX_RETRY_AFTER_MS}
+ * would refuse an earlier call too: then it is the next model's turn.
  */
 export function decideNext(failure: Failure, situation: AttemptSituation): NextStep {
   const { attemptsOfModel, maxAttempts, pauseMs, modelsLeft, tokenSeen } = situation;
   if (tokenSeen) return { next: "fail", because: "token-seen" };
 
-  if (failure.retryable && attemptsOfModel < maxAttempts) {
-    const waitMs = Math.max(pauseMs, Math.min(failure.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
-    return { next: "retry", waitMs, because: "retryable" };
+  const askedMs = failure.retryAfterMs ?? 0;
+  const isTooLong = failure.retryable && askedMs > MAX_RETRY_AFTER_MS;
+  if (failure.retryable && !isTooLong && attemptsOfModel < maxAttempts) {
+    return { next: "retry", waitMs: Math.max(pauseMs, askedMs), because: "retryable" };
   }
+  const over = isTooLong ? "told-to-wait-too-long" : "attempts-used-up";
   if (FAILURES[failure.class].fallback && modelsLeft > 0) {
-    return { next: "fallback", waitMs: 0, because: failure.retryable ? "attempts-used-up" : "not-worth-repeating" };
+    return { next: "fallback", waitMs: 0, because: failure.retryable ? over : "not-worth-repeating" };
   }
-  return { next: "fail", because: failure.retryable ? "attempts-used-up" : "not-retryable" };
+  return { next: "fail", because: failure.retryable ? over : "not-retryable" };
 }
 
 function timeoutError(llm: LlmRef, timeoutSec: number): DureError {

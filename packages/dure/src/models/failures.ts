@@ -193,10 +193,11 @@ function failureOfStreamError(error: unknown): Failure | undefined {
   return error instanceof Error ? undefined : failure("server");
 }
 
-/** Node's and undici's words for a connection that failed, anywhere in the chain of causes. */
+/** Node's and undici's words for a connection that failed. */
 const NETWORK_CODE = /^(?:ECONN|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT|UND_ERR_|ERR_TLS|CERT_|ERR_STREAM_PREMATURE_CLOSE)/;
 
-function isNetworkError(error: unknown): boolean {
+/** Whether a connection failed, anywhere in the chain of causes. Pure. */
+export function isNetworkError(error: unknown): boolean {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
     if (NETWORK_CODE.test(codeOf(current) ?? "")) return true;
     if (current instanceof TypeError && /^(?:terminated|fetch failed|network error)$/.test(current.message)) return true;

@@ -42,7 +42,7 @@ Every path has one owner: globs of two ports must not overlap. Use the repositor
  * Lets a model propose a plan for a goal. What it proposes is checked once and given back to it when it is wrong; the second
  * answer is taken as it is, for a person to read. Throws what the model's attempts end with, and `DRAFT_EMPTY`.
  */
-export async function draftPlan(parts: { readonly models: Models; readonly llm: Llm; readonly clock: Clock }, goal: string, files: readonly string[], { signal }: { signal: AbortSignal }): Promise<string> {
+export async function draftPlan(parts: { readonly models: Pick<Models, "resolve">; readonly llm: Llm; readonly clock: Clock }, goal: string, files: readonly string[], { signal }: { signal: AbortSignal }): Promise<string> {
   const { models, llm, clock } = parts;
   const messages: ModelMessage[] = [{ role: "user", text: `The goal:\n${goal}\n\nFiles of the repository:\n${listed(files)}` }];
   let text = "";

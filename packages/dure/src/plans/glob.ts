@@ -88,6 +88,30 @@ export function literalPrefix(path: GlobPath): readonly string[] {
   return prefix;
 }
 
+/**
+ * Many patterns, found by the folders that they begin with: of thousands a path meets those few that lie on its way. Pure.
+ *
+ * @returns the entries that may match a path, each once; whether they do is for the caller to ask.
+ */
+export function indexPatterns<Entry extends { readonly alternatives: readonly GlobPath[] }>(entries: Iterable<Entry>): (path: string) => readonly Entry[] {
+  const byPrefix = new Map<string, Set<Entry>>();
+  for (const entry of entries) {
+    for (const alternative of entry.alternatives) {
+      const prefix = literalPrefix(alternative).join("/");
+      const there = byPrefix.get(prefix);
+      if (there) there.add(entry);
+      else byPrefix.set(prefix, new Set([entry]));
+    }
+  }
+  return (path) => {
+    const found = new Set(byPrefix.get(""));
+    for (let end = path.indexOf("/"); ; end = path.indexOf("/", end + 1)) {
+      for (const entry of byPrefix.get(end < 0 ? path : path.slice(0, end)) ?? []) found.add(entry);
+      if (end < 0) return [...found];
+    }
+  };
+}
+
 /** A path or pattern as a file system sees it that tells neither case nor composition apart. */
 export function foldPath(text: string): string {
   return text.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
@@ -148,7 +172,8 @@ function unreadable(text: string): { message: string; hint?: string } | undefine
 }
 
 /** `a{b,c}` as `ab`, `ac`; undefined when a brace is not closed. Stops soon after the bound. */
-function expandBraces(text: string): string[] | undefined {
+/** A text as the texts that its braces stand for; undefined where one is not closed. Pure. */
+export function expandBraces(text: string): string[] | undefined {
   const open = indexOutside(text, "{", 0);
   if (open < 0) return [text];
   const parts: string[] = [];

@@ -1,6 +1,6 @@
 import { problemAt, type KeyPath, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
 import { closest } from "../models/spelling.ts";
-import { foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
+import { expandBraces, foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
 import { ancestors, buildGraph, findCycles, orderOracle, type PlanGraph } from "./graph.ts";
 import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
@@ -23,6 +23,7 @@ export function checkTogether(plan: PlanDraft, document: SettingsDocument): Prob
     ...checkWorkers(plan, document),
     ...checkContracts(plan, document),
     ...checkOwnership(plan, document),
+    ...checkTestPaths(plan, document),
     ...(graph ? [...checkTestPorts(plan, document, graph), ...checkOverlaps(plan, document, graph)] : []),
   ];
 }
@@ -83,7 +84,7 @@ function checkWorkers({ workers, roles, ports, contracts = [] }: PlanDraft, docu
     .map((name) => problemAt(document, ["workers", name], `"${name}" is no role of this plan`, { hint: didYouMean(name, known) ?? `Known are ${known.join(", ")}.` }));
   if (Object.hasOwn(workers, "default")) return unknown;
   const missing = used.filter((role) => !Object.hasOwn(workers, role)).map((role) => problemAt(document, ["workers"], `nobody works for the role ${role}`, { hint: `Add workers.default or workers.${role}.` }));
-  if (contracts.length > 0 && !Object.hasOwn(workers, "orchestrator")) missing.push(problemAt(document, ["workers"], "nobody writes the contracts", { hint: "Add workers.orchestrator or workers.default." }));
+  if (contracts.length > 0 && !Object.hasOwn(workers, "orchestrator")) missing.push(problemAt(document, ["workers"], "nobody writes the contracts", { hint: "Add workers.orchestrator." }));
   return [...unknown, ...missing];
 }
 
@@ -123,6 +124,32 @@ function inBoth(owns: readonly string[], tests: readonly string[], path: KeyPath
   return tests.flatMap((pattern, position) => (owns.includes(pattern) ? [problemAt(document, [...path, position], "stands in owns too", { hint: "owns is the implementer's, tests the tester's." })] : []));
 }
 
+/** Names of folders that hold tests, and endings and beginnings of files that are some. Source: the defaults of vitest, jest, pytest, go test, JUnit, Cypress, Playwright. */
+const TEST_FOLDERS = /^(?:tests?|__tests__|specs?|testing|e2e|integration|acceptance|cypress|playwright|features)$/i;
+const TEST_FILES = /[._-](?:test|tests|spec|e2e|cy)\.|^test_|_test\.|^conftest\.py$|(?:Test|Tests|IT)\.[a-z]+$/;
+
+/** Whether all that a pattern can match is a test: a folder of tests stands in it, or its files are named as some. Pure. */
+export function isTestPattern(pattern: string): boolean {
+  return (expandBraces(pattern) ?? []).every((alternative) => {
+    const segments = alternative.split("/");
+    return segments.slice(0, -1).some((segment) => TEST_FOLDERS.test(segment)) || TEST_FILES.test(segments.at(-1)!);
+  });
+}
+
+/** Under `hexagonal` the role Test changes no production code. */
+function checkTestPaths({ roles, ports }: PlanDraft, document: SettingsDocument): Problem[] {
+  if (roles !== "hexagonal") return [];
+  return ports.flatMap((port, index) =>
+    port.role !== TEST_ROLE
+      ? []
+      : (["owns", "tests"] as const).flatMap((key) =>
+          (port[key] ?? []).flatMap((pattern, position) =>
+            isTestPattern(pattern) ? [] : [problemAt(document, ["ports", index, key, position], `is no path of tests, and the role ${TEST_ROLE} changes no production code`, { hint: "Name a folder of tests (test/e2e/**) or files of tests (src/**/*.test.ts)." })],
+          ),
+        ),
+  );
+}
+
 /** A port of the test role sees the work of all others: it comes after them. */
 function checkTestPorts({ ports }: PlanDraft, document: SettingsDocument, graph: PlanGraph): Problem[] {
   const others = ports.filter(({ role }) => role !== TEST_ROLE).map(({ id }) => id);
@@ -152,7 +179,7 @@ interface ClaimTree {
 }
 
 /**
- * Two ports that may run side by side must not own one path. Patterns are compared without case. Only patterns can meet where
+ * Two ports that may run side by side must not own one path, and what a pair owns is no port's of the test role, in whatever order. Patterns are compared without case. Only patterns can meet where
  * the segments before the wildcards of one begin the other's, so they are kept in a tree of these segments.
  */
 function checkOverlaps({ ports }: PlanDraft, document: SettingsDocument, graph: PlanGraph): Problem[] {
@@ -164,14 +191,16 @@ function checkOverlaps({ ports }: PlanDraft, document: SettingsDocument, graph: 
   for (const [claim, other] of meetings) {
     if (problems.length >= MAX_OVERLAPS) break;
     isOrdered ??= orderOracle(graph);
-    if (isOrdered(claim.port, other.port) || !pathsMeet(claim.path, other.path)) continue;
+    const ordered = isOrdered(claim.port, other.port);
+    const isOfTests = [claim, other].some(({ port }) => ports[port]!.role === TEST_ROLE);
+    if ((ordered && !isOfTests) || !pathsMeet(claim.path, other.path)) continue;
     const name = [claim.port, claim.key, claim.position, other.port, other.key, other.position].join(":");
     if (told.has(name)) continue; // by another combination of their braces
     told.add(name);
     const port = ports[other.port]!;
     problems.push(
-      problemAt(document, ["ports", claim.port, claim.key, claim.position], `meets ${other.key} "${port[other.key]![other.position]!}" of port ${port.id}, which may run at the same time`, {
-        hint: "Give each path one owner, make it a contract, or let one port depend on the other.",
+      problemAt(document, ["ports", claim.port, claim.key, claim.position], `meets ${other.key} "${port[other.key]![other.position]!}" of port ${port.id}, ${ordered ? `and a port of the role ${TEST_ROLE} owns only tests that no pair owns` : "which may run at the same time"}`, {
+        hint: ordered ? "Give it a folder of tests of its own, such as test/e2e/**." : "Give each path one owner, make it a contract, or let one port depend on the other.",
       }),
     );
   }

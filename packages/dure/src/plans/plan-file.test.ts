@@ -3,6 +3,7 @@ import { problemText, type Problem } from "../engine/load-service-document.ts";
 import { DureError } from "../kernel/errors.ts";
 import { concurrencyOf, definePlan, workerOf } from "./plan.ts";
 import { parsePlan, readPlan, readPlanInput } from "./plan-file.ts";
+import { isTestPattern } from "./plan-check.ts";
 import type { PlanInput } from "./plan-schema.ts";
 
 /** The example of docs/spec/plans §2, as it stands there. */
@@ -266,10 +267,34 @@ describe("ports that do not fit together", () => {
     expect(told(text("api"))).toEqual([]);
   });
 
+  test("a port of the test role changes no production code, and owns no tests that a pair owns, although it comes later", () => {
+    const text = (owns: string): string => LOGIN + `  - { id: e2e, role: test, owns: ${owns}, dependsOn: [api], acceptance: npm run e2e, goal: Tests. }\n`;
+
+    expect(told(text("[src/new/**, 'test/{e2e,login}/**']"))).toEqual(['plan.yaml:18:35 ports.2.owns.0: is no path of tests, and the role test changes no production code; found "src/new/**"; Name a folder of tests (test/e2e/**) or files of tests (src/**/*.test.ts).']);
+    expect(told(text("[test/**]")).map((line) => line.replace(/.*owns\.0: /, ""))).toEqual([
+      'meets tests "test/core/**" of port domain, and a port of the role test owns only tests that no pair owns; found "test/**"; Give it a folder of tests of its own, such as test/e2e/**.',
+      'meets tests "test/api/**" of port api, and a port of the role test owns only tests that no pair owns; found "test/**"; Give it a folder of tests of its own, such as test/e2e/**.',
+    ]);
+  });
+
+  test.each([
+    ["test/e2e/**", true],
+    ["src/**/*.test.ts", true],
+    ["pkg/**/*_test.go", true],
+    ["**/__tests__/*", true],
+    ["{test,spec}/**", true],
+    ["{test,src}/**", false],
+    ["test", false],
+    ["src/latest/**", false],
+    ["**", false],
+  ])("%s names tests alone: %s", (pattern, isOne) => {
+    expect(isTestPattern(pattern)).toBe(isOne);
+  });
+
   test("somebody must work for each role, and on the contracts", () => {
     expect(told(LOGIN.replace("default: { kind: acp, command: [claude-agent-acp] }, orchestrator", "domain"))).toEqual([
       'plan.yaml:7:1 workers: nobody works for the role api; found {"domain":{"kind":"model","model":"openai:gpt-5"}}; Add workers.default or workers.api.',
-      'plan.yaml:7:1 workers: nobody writes the contracts; found {"domain":{"kind":"model","model":"openai:gpt-5"}}; Add workers.orchestrator or workers.default.',
+      'plan.yaml:7:1 workers: nobody writes the contracts; found {"domain":{"kind":"model","model":"openai:gpt-5"}}; Add workers.orchestrator.',
     ]);
   });
 });

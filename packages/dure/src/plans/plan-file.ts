@@ -59,6 +59,7 @@ function settle(draft: PlanDraft): Plan {
     roles: rolesOf(draft.roles),
     limits,
     isolation: draft.isolation ?? "enforced",
+    violations: draft.violations ?? "stop",
     workers: workersOf(draft.workers),
     contracts: draft.contracts ?? [],
     ports: draft.ports.map((port) => portOf(port, limits)),

@@ -17,11 +17,15 @@ export interface Plan {
   readonly limits: PlanLimits;
   /** `audit`: violations are found after the fact, because it was asked for. Default `enforced`. */
   readonly isolation: "enforced" | "audit";
+  /** `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused and recorded, and it goes on. Default `stop`. */
+  readonly violations: OnViolation;
   readonly workers: PlanWorkers;
   readonly contracts: readonly Contract[];
   /** In the order of the file, at least one. */
   readonly ports: readonly Port[];
 }
+
+export type OnViolation = "stop" | "refuse";
 
 /** One unit of work. */
 export interface Port {

@@ -1,18 +1,40 @@
-import type { Plan, Port } from "./plan.ts";
+import { ancestors, buildGraph } from "./graph.ts";
+import { TEST_ROLE, type Plan, type Port } from "./plan.ts";
+import { BUILD_FILES } from "./plan-ownership.ts";
 import { contextScopeOf } from "./context/context-scopes.ts";
 import type { ScopeInput } from "./scope.ts";
 
 /**
  * What a member of a port's pair may touch, from the plan. `owns` is the implementer's without `tests`, which are the
- * tester's; the tester reads what it tests, the implementer does not read the tests. `reads` of the port stand instead of its role's; the preset's roles read what their context includes.
+ * tester's; the tester reads what it tests, the implementer does not read the tests. `reads` of the port stand instead of its
+ * role's; the preset's roles read what their context includes, and the role Test reads all. What other ports own, and what its
+ * role does not get, is withheld from its processes; what it depends on is not, since it builds and tests with that.
  * Source: docs/spec/plans §5.
  */
-export function scopeOf(plan: Pick<Plan, "roles" | "contracts">, port: Port, member: "implementer" | "tester"): ScopeInput {
+export function scopeOf(plan: Pick<Plan, "roles" | "contracts" | "ports"> & Partial<Pick<Plan, "violations">>, port: Port, member: "implementer" | "tester"): ScopeInput {
   const role = plan.roles.preset === "own" ? plan.roles.definitions[port.role] : undefined;
   const contracts = plan.contracts.map(({ path }) => path);
-  const known = plan.roles.preset === "hexagonal" ? contextScopeOf(plan, port, member).include : [];
+  const context = contextScopeOf(plan, port, member);
+  const known = plan.roles.preset === "own" ? [] : plan.roles.preset === "hexagonal" && port.role === TEST_ROLE ? ["**"] : context.include;
   const reads = port.reads ?? role?.reads ?? known;
-  const shared = { contracts, ...(role?.forbidden && { forbidden: role.forbidden }) };
+  const { others, needed } = neighboursOf(plan.ports, port);
+  const shared = {
+    contracts,
+    ...(plan.violations === "refuse" && { onViolation: plan.violations }),
+    withheld: [...others, ...context.exclude],
+    needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
+    ...(role?.forbidden && { forbidden: role.forbidden }),
+  };
   if (member === "tester") return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };
   return { ...shared, writes: port.owns, exceptions: port.tests, reads };
+}
+
+/** Patterns of the ports that it does not need, and of those that it does, directly or through others. */
+function neighboursOf(ports: readonly Port[], port: Port): { readonly others: readonly string[]; readonly needed: readonly string[] } {
+  const before = new Set(ancestors(buildGraph(ports), port.id));
+  const patternsOf = (some: readonly Port[]): string[] => [...new Set(some.flatMap(({ owns, tests }) => [...owns, ...tests]))];
+  return {
+    others: patternsOf(ports.filter(({ id }) => id !== port.id && !before.has(id))),
+    needed: patternsOf(ports.filter(({ id }) => before.has(id))),
+  };
 }

@@ -2,9 +2,10 @@ import path from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { globMatches, globOf, globsMeet, readGlob } from "./glob.ts";
-import { parsePlan } from "./plan-file.ts";
+import { parsePlan, readPlan } from "./plan-file.ts";
+import type { Plan } from "./plan.ts";
 import { scopeOf } from "./port-scope.ts";
-import { decideRead, decideRename, decideWrite, makeScope, pathProblem, sayReason, type ScopeReason } from "./scope.ts";
+import { decideRead, decideRename, decideWrite, isHiddenFrom, makeScope, pathProblem, sayReason, type ScopeReason } from "./scope.ts";
 
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 
@@ -96,6 +97,61 @@ ports:
   expect(who(decideRead, "src/a.test.ts")).toBe("no yes yes");
   expect(who(decideRead, "docs/guide.md")).toBe("yes yes no");
   expect(who(decideRead, "docs/secret/x.md")).toBe("no no no");
+});
+
+describe("what processes of a worker see of other ports", () => {
+  const text = (roles: string, more = ""): string => `plan: p
+roles: ${roles}
+workers: { default: { kind: offline } }
+ports:
+  - { id: core, role: domain, goal: Do it., acceptance: npm test, owns: [src/core/**], tests: [test/core/**] }
+  - { id: api, role: api, goal: Do it., acceptance: npm test, owns: [src/api/**], tests: [test/api/**], dependsOn: [core] }
+  - { id: db, role: infrastructure, goal: Do it., acceptance: npm test, owns: [src/db/**, package.json] }
+${more}`;
+  const seenBy = (plan: Plan, id: string, files: readonly string[], member: "implementer" | "tester" = "implementer"): string[] => {
+    const scope = makeScope(scopeOf(plan, plan.ports.find((port) => port.id === id)!, member));
+    return files.filter((file) => !isHiddenFrom(scope, file));
+  };
+  const FILES = ["package.json", "README.md", "docs/guide.md", "src/index.ts", "src/core/a.ts", "src/api/a.ts", "src/db/a.ts", "test/core/a.ts", "test/api/a.ts", "test/old.ts", "db/migrations/1.sql"];
+
+  test("a port sees what it depends on and what nobody owns, not what works beside it", () => {
+    const plan = parsePlan("plan.yaml", text("modules"));
+
+    expect(seenBy(plan, "api", FILES)).toEqual(FILES.filter((file) => file !== "src/db/a.ts"));
+    expect(seenBy(plan, "core", FILES)).toEqual(FILES.filter((file) => !/^(?:src|test)\/(?:api|db)/.test(file)));
+    expect(seenBy(plan, "core", ["SRC/API/a.ts", "Src/DB/deep/x"])).toEqual([]);
+  });
+
+  test("under hexagonal the table of what a role does not get counts too, but for its own tests and what it depends on", () => {
+    const plan = parsePlan("plan.yaml", text("hexagonal"));
+
+    expect(seenBy(plan, "core", FILES)).toEqual(["package.json", "README.md", "docs/guide.md", "src/index.ts", "src/core/a.ts", "test/core/a.ts"]);
+    expect(seenBy(plan, "api", FILES)).toEqual(["package.json", "README.md", "docs/guide.md", "src/index.ts", "src/core/a.ts", "src/api/a.ts", "test/core/a.ts", "test/api/a.ts"]);
+  });
+
+  test("what a port may read by the plan it sees, whoever owns it", () => {
+    const plan = parsePlan("plan.yaml", text("modules").replace("owns: [src/core/**]", "owns: [src/core/**], reads: [src/db/**]"));
+
+    expect(seenBy(plan, "core", FILES)).toContain("src/db/a.ts");
+    expect(decideRead(makeScope(scopeOf(plan, plan.ports[0]!, "implementer")), "src/db/a.ts").allowed).toBe(true);
+  });
+
+  test("what follows from a refusal goes with the scope, as the plan says", () => {
+    const [stop, refuse] = ["", "violations: refuse\n"].map((more) => parsePlan("plan.yaml", text("modules").replace("ports:", `${more}ports:`)));
+
+    expect([stop!.violations, refuse!.violations]).toEqual(["stop", "refuse"]);
+    expect([stop!, refuse!].map((plan) => makeScope(scopeOf(plan, plan.ports[0]!, "tester")).onViolation)).toEqual(["stop", "refuse"]);
+    expect(readPlan("plan.yaml", text("modules").replace("ports:", "violations: shrug\nports:")).problems).toHaveLength(1);
+  });
+
+  test("the role Test reads all; a module reads the documents of the project", () => {
+    const plan = parsePlan("plan.yaml", text("hexagonal", "  - { id: e2e, role: test, goal: Do it., acceptance: npm test, owns: [test/e2e/**], dependsOn: [core, api, db] }\n"));
+    const [test, module] = [makeScope(scopeOf(plan, plan.ports[3]!, "implementer")), makeScope(scopeOf(parsePlan("plan.yaml", text("modules")), plan.ports[0]!, "implementer"))];
+
+    expect(FILES.filter((file) => !decideRead(test, file).allowed)).toEqual([]);
+    expect(FILES.filter((file) => decideWrite(test, file).allowed)).toEqual([]);
+    expect(FILES.filter((file) => decideRead(module, file).allowed)).toEqual(["README.md", "docs/guide.md", "src/core/a.ts"]);
+  });
 });
 
 describe("a path that cannot be spoken of", () => {

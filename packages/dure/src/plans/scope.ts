@@ -1,4 +1,5 @@
-import { foldPath, globMatches, globOf, MAX_PATH_LENGTH, readGlob, type Glob } from "./glob.ts";
+import type { OnViolation } from "./plan.ts";
+import { foldPath, globMatches, globOf, indexPatterns, MAX_PATH_LENGTH, readGlob, type Glob } from "./glob.ts";
 
 /** What one worker of a port may touch, from the plan. Patterns as in glob.ts, from the root of the repository. */
 export interface ScopeInput {
@@ -12,6 +13,12 @@ export interface ScopeInput {
   readonly forbidden?: readonly string[];
   /** Paths that everybody may read and nobody but the orchestrator may write. */
   readonly contracts: readonly string[];
+  /** Whether the second request outside of it ends the worker. Default `stop`. */
+  readonly onViolation?: OnViolation;
+  /** Other ports' paths and what its role does not get: hidden from the worker's processes too, unless it may read them. */
+  readonly withheld?: readonly string[];
+  /** Seen by processes although it may be withheld: what they build and test with. */
+  readonly needed?: readonly string[];
 }
 
 /** A scope whose patterns are compiled: as written, and as a file system sees them that does not tell case apart. */
@@ -21,6 +28,11 @@ export interface Scope {
   readonly reads: readonly FoldedGlob[];
   readonly forbidden: readonly FoldedGlob[];
   readonly contracts: readonly FoldedGlob[];
+  readonly onViolation: OnViolation;
+  /** Folded patterns that may match a folded path: a plan may have thousands. Undefined: nothing is withheld. */
+  readonly withheld: ((foldedPath: string) => readonly Glob[]) | undefined;
+  /** As `withheld`, as written. */
+  readonly needed: ((path: string) => readonly Glob[]) | undefined;
 }
 
 interface FoldedGlob {
@@ -81,6 +93,9 @@ export function makeScope(input: ScopeInput): Scope {
     reads: compile(input.reads),
     forbidden: compile(input.forbidden),
     contracts: compile(input.contracts.map(escapePath)),
+    onViolation: input.onViolation ?? "stop",
+    withheld: input.withheld?.length ? indexPatterns([...new Set(input.withheld)].map((pattern) => foldedGlob(pattern))) : undefined,
+    needed: input.needed?.length ? indexPatterns([...new Set(input.needed)].map((pattern) => globOf(pattern))) : undefined,
   };
 }
 
@@ -111,6 +126,23 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
   if (allows(scope.writes, path) && !refuses(scope.exceptions, folded)) return { allowed: true, because: "owned" };
   const isVariant = [scope.contracts, scope.reads, scope.writes].some((globs) => refuses(globs, folded)) && !refuses(scope.exceptions, folded);
   return { allowed: false, because: isVariant ? "case-variant" : "not-readable" };
+}
+
+/**
+ * Whether processes of a worker do not even see a path: it is forbidden, or it is withheld and neither readable nor needed to
+ * build. A request to read is refused for more than that (`decideRead`). Pure.
+ */
+export function isHiddenFrom(scope: Scope, path: string): boolean {
+  const isWithheld = isWithheldFrom(scope, path);
+  if (!isWithheld && scope.forbidden.length === 0) return false; // nearly all files, and deciding takes a tenth of a millisecond
+  const { allowed, because } = decideRead(scope, path);
+  return !allowed && (isWithheld || because === "forbidden");
+}
+
+function isWithheldFrom(scope: Scope, path: string): boolean {
+  if (scope.withheld === undefined) return false;
+  const folded = foldPath(path);
+  return scope.withheld(folded).some((glob) => globMatches(glob, folded)) && !scope.needed?.(path).some((glob) => globMatches(glob, path));
 }
 
 /** Whether a worker may move a path. It writes both ends: one disappears, one appears. */

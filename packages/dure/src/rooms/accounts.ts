@@ -175,8 +175,27 @@ interface AccountBefore {
   readonly is_held: boolean;
 }
 
-function leaseName(adapter: string, account: string): string {
+export function leaseName(adapter: string, account: string): string {
   return `account:${adapter}:${account}`;
+}
+
+/** A row of dure.accounts beside the lease of its connection. */
+export interface AccountRow {
+  readonly state: AccountState;
+  readonly detail: string | null;
+  readonly changed_at: Date;
+  /** Since when nobody living holds the connection; null: somebody does, or there is nothing to hold. */
+  readonly lost_at: Date | null;
+  readonly now: Date;
+}
+
+/** Of `dure.leases l` and its holder `dure.processes p`: a process that was killed leaves `ready` behind and says nothing more. */
+export const LOST_AT = "case when l.name is not null and (p.id is null or p.ended_at is not null) then greatest(l.renewed_at, p.renewed_at) end as lost_at";
+
+/** What an account's row says, unless whoever wrote it is dead. Pure. */
+export function stateOf({ state, changed_at, lost_at }: Pick<AccountRow, "state" | "changed_at" | "lost_at">): { state: AccountState; changedAt: number } {
+  if (state !== "ready" || lost_at === null) return { state, changedAt: changed_at.getTime() };
+  return { state: "reconnecting", changedAt: lost_at.getTime() };
 }
 
 /** Whether an account can be reached now, by its row. Pure. Source: docs/spec/collaboration §4. */

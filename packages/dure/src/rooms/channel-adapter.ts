@@ -30,10 +30,16 @@ export interface ChannelAdapter {
   createThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
   /** By owner, name and creation time. */
   findThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<FoundOnPlatform>;
+  /** Gives a message of this account another text. Harmless to repeat. Absent: what is being written is not shown. */
+  edit?(post: OutgoingPost, platformId: string, options: { signal: AbortSignal }): Promise<void>;
+  /** Takes a message of this account away; `not-found` when it is gone already. There where `edit` is. */
+  remove?(account: ChannelAccount, place: PlaceAddress, platformId: string, options: { signal: AbortSignal }): Promise<void>;
   /** Shows for some seconds that the account writes. Never throws. */
   typing(account: ChannelAccount, place: PlaceAddress): void;
   /** What a place received after `after` (platform id; absent: the newest), oldest first, at most `limit`. */
   readSince(account: ChannelAccount, place: PlaceAddress, options: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]>;
+  /** The newest message of each thread that is in use, by the platform's ids, as told when the account connected. Absent: nothing is ever missed. */
+  newestIn?(account: ChannelAccount): ReadonlyMap<string, string>;
   /** A thread as a text of this platform links it. Absent: it cannot. */
   linkTo?(place: PlaceAddress, named: { readonly id: string; readonly name: string }): string;
   /** What a doctor wants to know of one account: each line a fact with what to do about it. */
@@ -62,7 +68,18 @@ export interface ChannelPort {
   /** After each (re)connection whose gap the platform did not fill: dure reads every allowed place through `readSince`. */
   mayHaveMissed(account: ChannelAccount): Promise<void>;
   /** A person pressed a button that `post` had shown. Answers what the person shall see. */
-  pressed(account: ChannelAccount, press: { value: string; person: { id: string; name: string }; place: PlaceAddress }): Promise<string>;
+  pressed(account: ChannelAccount, press: { value: string; person: PressingPerson; place: PlaceAddress }): Promise<string>;
+}
+
+/** Who pressed a button, as far as the platform vouches for it. */
+export interface PressingPerson {
+  /** The platform's own id: a name can be changed. */
+  readonly id: string;
+  readonly name: string;
+  /** Ids of roles that the person has where the button stands. */
+  readonly roles?: readonly string[];
+  /** May administer the server where the button stands. */
+  readonly manages?: boolean;
 }
 
 /** One agent's account on a platform: on Discord one bot. */
@@ -95,7 +112,7 @@ export interface InboundMessage {
   readonly author: InboundAuthor;
   /** As the platform has it; mentions of the platform are listed in `mentions`, in the order of the text. */
   readonly text: string;
-  /** Platform ids of the accounts that the text mentions in the platform's own way, with where in the text. */
+  /** Platform ids of the accounts that the text mentions in the platform's own way, with where in the text; −1: it answers a message of that account. */
   readonly mentions: readonly { readonly platformId: string; readonly at: number }[];
   readonly replyTo?: string;
   /** Our own key, where the platform gives it back (Discord: nonce). */

@@ -1,13 +1,13 @@
 import type { Transaction } from "../durable/database.ts";
-import type { AccountState } from "./channel-adapter.ts";
 import { newId } from "../kernel/ids.ts";
-import { isOffline } from "./accounts.ts";
+import { isOffline, leaseName, LOST_AT, stateOf, type AccountRow } from "./accounts.ts";
 import { channelPlaceId, type RoomAgent, type RoomChannel } from "./directory.ts";
 import { chainAllows, pairMayCall } from "./guards.ts";
 import { enqueueNotice } from "./notices.ts";
 import { placeOfSession, type Place } from "./place.ts";
-import { HANDLINGS_TOPIC, orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
+import { HANDLINGS_TOPIC, LIFT, orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText, threadName, threadTopic } from "./text.ts";
+import { threadSlot } from "./thread-slot.ts";
 import { roomTexts } from "./texts.ts";
 
 /** One agent hands work to another, where everybody can see it. Source: docs/spec/collaboration §4. */
@@ -104,9 +104,9 @@ export class Collaboration {
     if (!target) return refuse("AGENT_UNKNOWN", `There is no agent "${call.targetAgent}".`, directory.unknownHint(call.targetAgent));
 
     const where = await this.#where(tx, caller, call, from, target);
-    if (!where.ok) return where;
-    const offline = await this.#offline(tx, where.channel, from, target);
+    const offline = await this.#offline(tx, where.ok ? [where.channel.adapter] : [...this.#setting.adapters.keys()], from, target);
     if (offline) return offline;
+    if (!where.ok) return where;
 
     const handBack = await this.#handBack(tx, caller, { ...call, message: checked.text }, from, target);
     const result = handBack ?? (await this.#ask(tx, caller, call, { from, target, text: checked.text, where }));
@@ -125,16 +125,19 @@ export class Collaboration {
       if (!channel?.collaborate) return refuse("CHANNEL_NOT_ALLOWED", `Collaborations are not allowed in the channel of the thread "${call.threadId}".`, "Leave threadId out.");
       return { ok: true, channel, thread };
     }
+    const topic = topicKey(call);
     if (call.channelId !== undefined) {
-      const wanted = directory.channels.find((channel) => channelPlaceId(channel) === call.channelId || channel.key === call.channelId || channel.channel === call.channelId);
-      if (wanted?.collaborate) return { ok: true, channel: wanted };
+      const wanted = directory.channels.find((channel) => isCalled(channel, call.channelId!));
+      if (wanted?.collaborate) return (await this.#reusable(tx, from.id, target.id, topic, [wanted])) ?? { ok: true, channel: wanted };
       const allowed = directory.channels.filter((channel) => channel.collaborate).map(channelPlaceId);
       return refuse("CHANNEL_NOT_ALLOWED", `Collaborations are not allowed in "${call.channelId}".`, `Allowed are: ${allowed.join(", ") || "none"}. Set rooms.channels.<key>.collaborate to allow another one.`);
     }
+    const common = (channel: RoomChannel): boolean => channel.collaborate && from.accounts[channel.adapter] !== undefined && target.accounts[channel.adapter] !== undefined;
+    const found = await this.#reusable(tx, from.id, target.id, topic, directory.channels.filter(common));
+    if (found) return found;
     const place = await this.#placeOfSession(tx, caller.session);
     const own = place && directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
     if (own?.collaborate) return { ok: true, channel: own };
-    const common = (channel: RoomChannel): boolean => channel.collaborate && from.accounts[channel.adapter] !== undefined && target.accounts[channel.adapter] !== undefined;
     const fallback = directory.channels.find((channel) => channel.key === from.channel && common(channel)) ?? directory.channels.find((channel) => channel.key === this.#setting.defaultChannel && common(channel));
     if (fallback) return { ok: true, channel: fallback };
     return refuse("CHANNEL_REQUIRED", `This session has no channel, and ${from.id} has no default channel.`, `Give channelId, or set agents.${from.id}.channel or rooms.defaultChannel in dure.config.ts.`);
@@ -145,20 +148,28 @@ export class Collaboration {
     return at && this.#setting.store.place(at.place, tx);
   }
 
-  async #offline(tx: Transaction, channel: RoomChannel, from: RoomAgent, target: RoomAgent): Promise<Refusal | undefined> {
+  /** On the platform of the place; where that is not known, on all of them. */
+  async #offline(tx: Transaction, adapters: readonly string[], from: RoomAgent, target: RoomAgent): Promise<Refusal | undefined> {
     const { store, limits, directory } = this.#setting;
-    const account = directory.account(channel.adapter, target.id);
-    const own = directory.account(channel.adapter, from.id);
-    if (!own) return refuse("AGENT_OFFLINE", `${from.id} has no account on ${channel.adapter}.`, directory.unknownHint(from.id));
-    const [row] = account ? await tx.query<{ state: AccountState; detail: string | null; changed_at: Date; now: Date }>(ACCOUNT, [channel.adapter, account.id]) : [];
-    if (row && !isOffline({ state: row.state, changedAt: row.changed_at.getTime() }, row.now.getTime(), limits.offlineAfterMs)) return undefined;
-    const why = !account ? `has no account on ${channel.adapter}` : `is ${row?.state ?? "not connected"}${row?.detail ? ` (${row.detail})` : ""}`;
+    const whys: string[] = [];
+    for (const adapter of adapters) {
+      const account = directory.account(adapter, target.id);
+      if (!directory.account(adapter, from.id)) {
+        if (adapters.length === 1) return refuse("AGENT_OFFLINE", `${from.id} has no account on ${adapter}.`, directory.unknownHint(from.id));
+        continue;
+      }
+      const [row] = account ? await tx.query<AccountRow>(ACCOUNT, [adapter, account.id, leaseName(adapter, account.id)]) : [];
+      const state = row && stateOf(row);
+      if (state && !isOffline(state, row.now.getTime(), limits.offlineAfterMs)) return undefined;
+      whys.push(!account ? `has no account on ${adapter}` : `is ${state?.state ?? "not connected"}${row?.detail ? ` (${row.detail})` : ""}`);
+    }
+    const why = whys[0] ?? "shares no platform with it";
     await store.escalate(tx, {
       subject: `room:offline:${pairOf(from.id, target.id).join(":")}:AGENT_OFFLINE`,
       type: "agent_offline",
       severity: "medium",
       title: `${from.displayName} → ${target.displayName}: ${target.displayName} ${why}.`,
-      context: { from: from.id, to: target.id, adapter: channel.adapter },
+      context: { from: from.id, to: target.id, adapter: adapters.join(", ") },
     });
     return { ...refuse("AGENT_OFFLINE", `${target.displayName} (${target.id}) ${why}.`, "Do it yourself, ask another agent, or tell the person; an operator has been told."), escalated: true };
   }
@@ -168,8 +179,10 @@ export class Collaboration {
     const at = caller.session === undefined ? undefined : placeOfSession(caller.session);
     if (!at || (call.threadId !== undefined && call.threadId !== at.place)) return undefined;
     const [asked] = await tx.query(ASKED_HERE, [at.place, target.id, from.id]);
-    if (!asked) return undefined;
-    return this.#sayPlainly(tx, { place: at.place }, call.message, from, target, "You are in the thread of this collaboration: just write there. It was posted as a message; no new request was opened.");
+    const place = asked && (await this.#setting.store.place(at.place, tx));
+    const channel = this.#setting.directory.channelOf(place?.parent ?? "");
+    if (!place || (call.channelId !== undefined && !(channel && isCalled(channel, call.channelId)))) return undefined;
+    return this.#sayPlainly(tx, { place: at.place }, withLinks(call.message, call.attachments), from, target, "You are in the thread of this collaboration: just write there. It was posted as a message; no new request was opened.");
   }
 
   /** `request`: the chain that the message belongs to, for whoever handles it. */
@@ -184,14 +197,15 @@ export class Collaboration {
   async #ask(tx: Transaction, caller: CollaborateCaller, call: CollaborateCall, given: { from: RoomAgent; target: RoomAgent; text: string; where: Where }): Promise<CollaborateResult> {
     const { store, limits } = this.#setting;
     const { from, target, text, where } = given;
-    const topic = (call.topic ?? "").trim().slice(0, 200);
+    const topic = topicKey(call);
     const parent = await this.#requestOf(tx, caller);
-    const chain = [...new Set([...(parent ? [...parent.chain, parent.to] : []), from.id])];
-    const reusable = where.thread ?? (await this.#reusable(tx, from.id, target.id, topic, where.channel, call.channelId === undefined));
+    // Every hop counts, also one to an agent that is in the chain already: a ring would have no depth otherwise.
+    const chain = parent ? [...parent.chain, ...(parent.to === from.id ? [] : [parent.to]), from.id] : [from.id];
+    const reusable = where.thread;
 
     const verdict = chainAllows(chain, target.id, (parent?.topic ?? "") === topic, limits);
     if (verdict === "cycle" && parent) {
-      const said = await this.#sayPlainly(tx, { place: parent.thread, request: parent.id }, text, from, target, `${target.displayName} is already in this chain of requests; it was posted as a message in its thread.`);
+      const said = await this.#sayPlainly(tx, { place: parent.thread, request: parent.id }, withLinks(text, call.attachments), from, target, `${target.displayName} is already in this chain of requests; it was posted as a message in its thread.`);
       if (said) return said;
     }
     if (verdict !== "ok") return this.#trip(tx, { from, target, place: reusable?.id ?? parent?.thread, message: `The chain of requests is ${chain.length} agents long (${[...chain, target.id].join(" → ")}).`, hint: "Answer with what you have, or ask a person.", kind: "chain", chain: [...chain, target.id] });
@@ -209,8 +223,7 @@ export class Collaboration {
     await tx.query(JOIN, [thread.id, [from.id, target.id]]);
     const place = await store.open(tx, thread.id);
     const request = newId("request", place!.now);
-    const links = (call.attachments ?? []).map((link) => `\n${link}`).join("");
-    const { messageId } = await this.#talk.say(tx, place!, { author: from.id, text: `${addressed(text, target)}${links}`, mentions: [target.id], request });
+    const { messageId } = await this.#talk.say(tx, place!, { author: from.id, text: addressed(withLinks(text, call.attachments), target), mentions: [target.id], request });
     const origin = { ...(caller.session !== undefined && { session: caller.session, ...placeField(caller.session) }), ...(caller.turn !== undefined && { turn: caller.turn }), ...(caller.job !== undefined && { job: caller.job }) };
     await tx.query(OPEN_REQUEST, [request, from.id, target.id, topic, thread.id, messageId, JSON.stringify(origin), chain, limits.reminderMs[0]]);
     await tx.query(ROUTE, [from.id, target.id, topic, channelPlaceId(where.channel), thread.id]);
@@ -233,22 +246,25 @@ export class Collaboration {
     return row;
   }
 
-  async #reusable(tx: Transaction, from: string, target: string, topic: string, channel: RoomChannel, anyChannel: boolean): Promise<Place | undefined> {
-    const [row] = await tx.query<{ thread: string }>(FIND_ROUTE, [from, target, topic, anyChannel ? null : channelPlaceId(channel), this.#setting.limits.routeMs]);
-    return row && this.#setting.store.place(row.thread, tx);
+  /** The newest thread of this pair and topic, in one of these channels. */
+  async #reusable(tx: Transaction, from: string, target: string, topic: string, channels: readonly RoomChannel[]): Promise<Where | undefined> {
+    const [row] = await tx.query<{ thread: string }>(FIND_ROUTE, [from, target, topic, channels.map(channelPlaceId), this.#setting.limits.routeMs]);
+    const thread = row && (await this.#setting.store.place(row.thread, tx));
+    const channel = channels.find((allowed) => channelPlaceId(allowed) === thread?.parent);
+    return thread && channel && { ok: true, channel, thread };
   }
 
   async #makeThread(tx: Transaction, call: CollaborateCall, from: RoomAgent, target: RoomAgent, text: string, topic: string, channel: RoomChannel): Promise<Place> {
     const { store, adapters, directory, locale, limits } = this.#setting;
     const adapter = adapters.get(channel.adapter)!;
     const parent = (await store.place(channelPlaceId(channel), tx))!;
-    const name = threadName(from.displayName, target.displayName, threadTopic(call.threadName ?? (topic === "" ? undefined : topic), text), locale, adapter.limits.threadNameLength);
+    const name = threadName(from.displayName, target.displayName, threadTopic(cleaned(call.threadName), text), locale, adapter.limits.threadNameLength);
     const id = newId("thread", this.#setting.clock.now());
     const account = directory.account(channel.adapter, from.id)!;
-    const [made] = await tx.query<{ wait: number }>(THREAD_SLOT, [`${channel.adapter}:${channel.guild ?? ""}`, limits.threadsPerMinute]);
+    const delayMs = await threadSlot(tx, parent, limits);
     await tx.query(NEW_THREAD, [id, channel.adapter, parent.id, name, parent.tenant, parent.guild, parent.channel, from.id, topic]);
     await tx.query(ENQUEUE_THREAD, [
-      JSON.stringify([{ topic: topicOf(channel.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, id), key: `${id}/made`, payload: { kind: "thread", place: id }, delay_ms: made?.wait ?? 0 }]),
+      JSON.stringify([{ topic: topicOf(channel.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, id), key: `${id}/made`, payload: { kind: "thread", place: id }, delay_ms: delayMs }]),
     ]);
     await store.emit(tx, [{ type: "room.thread_opened", role: "delegation", room: id, agent: from.id, data: { name, parent: parent.id, from: from.id, to: target.id } }]);
     return (await store.place(id, tx))!;
@@ -265,9 +281,18 @@ export class Collaboration {
     await store.emit(tx, [{ type: "room.guard_tripped", role: "system", agent: from.id, ...(trip.place !== undefined && { room: trip.place }), data: { guard: trip.kind, from: from.id, to: target.id } }]);
     const [told] = await tx.query(OPEN_ESCALATION, [subject]);
     const text = trip.kind === "pair" ? texts.pairBlocked(from.displayName, target.displayName, trip.minutes) : texts.chainStopped(trip.chain.map((agent) => directory.nameOf(agent)).join(" → "));
+    const id = await store.escalate(tx, {
+      subject,
+      type: "conflict",
+      severity: "medium",
+      ...(trip.place !== undefined && { source: { room: trip.place } }),
+      title: text,
+      context: { guard: trip.kind, from: from.id, to: target.id, place: trip.place ?? null },
+      // A chain is nothing that goes on being stopped: what a person says begins a new one.
+      ...(trip.kind === "pair" && { suggestedActions: [LIFT, { value: "seen", label: "확인 / Seen" }] }),
+    });
     // Told once while its escalation is open, by the one who was refused.
-    if (!told && trip.place !== undefined) await enqueueNotice(tx, { place: trip.place, author: from.id, text });
-    await store.escalate(tx, { subject, type: "conflict", severity: "medium", ...(trip.place !== undefined && { source: { room: trip.place } }), title: text, context: { guard: trip.kind, from: from.id, to: target.id, place: trip.place ?? null }, suggestedActions: [{ value: "resume", label: "풀기 / Lift", style: "primary" }, { value: "seen", label: "확인 / Seen" }] });
+    if (!told && trip.place !== undefined) await enqueueNotice(tx, { place: trip.place, author: from.id, text, ...(trip.kind === "pair" && { buttons: [{ value: `${id}:${LIFT.value}`, label: LIFT.label }] }) });
     return { ...refuse("LOOP_GUARD", trip.message, trip.hint), escalated: true };
   }
 
@@ -317,6 +342,25 @@ function refuse(code: CollaborateCode, message: string, hint: string): Refusal {
   return { ok: false, code, message, hint, escalated: false };
 }
 
+/** Without signs that would let a name pose as another one. */
+function cleaned(name: string | undefined): string | undefined {
+  const checked = name === undefined ? undefined : checkText(name);
+  return checked?.ok ? checked.text : undefined;
+}
+
+function withLinks(text: string, attachments: readonly string[] | undefined): string {
+  return [text, ...(attachments ?? [])].join("\n");
+}
+
+function isCalled(channel: RoomChannel, id: string): boolean {
+  return [channelPlaceId(channel), channel.key, channel.channel].includes(id);
+}
+
+/** No topic is a topic of its own. */
+function topicKey(call: CollaborateCall): string {
+  return (call.topic ?? "").trim().slice(0, 200);
+}
+
 function keyOf(caller: CollaborateCaller, call: CollaborateCall): string | undefined {
   if (caller.callKey !== undefined) return `call:${caller.callKey}`;
   return call.idempotencyKey === undefined ? undefined : `key:${caller.agent}:${call.idempotencyKey}`;
@@ -343,17 +387,21 @@ const KNOWN = {
 };
 const REMEMBER = { name: "collaborate.remember", text: "insert into dure.collaborations (key, result) values ($1, $2) on conflict (key) do update set result = $2, at = clock_timestamp()" };
 const UPDATE_RESULT = { name: "collaborate.update_result", text: "update dure.collaborations set result = $2 where key = $1" };
-const ACCOUNT = { name: "collaborate.account", text: "select state, detail, changed_at, clock_timestamp() as now from dure.accounts where adapter = $1 and id = $2" };
+const ACCOUNT = {
+  name: "collaborate.account",
+  text: `select a.state, a.detail, a.changed_at, clock_timestamp() as now, ${LOST_AT} from dure.accounts a
+           left join dure.leases l on l.name = $3 left join dure.processes p on p.id = l.holder where a.adapter = $1 and a.id = $2`,
+};
 const ASKED_HERE = { name: "collaborate.asked_here", text: "select 1 from dure.requests where thread = $1 and from_agent = $2 and to_agent = $3 and state <> 'withdrawn' limit 1" };
 const REQUEST_OF_TURN = {
   name: "collaborate.request_of_turn",
   text: "select r.id, r.to_agent as \"to\", r.chain, r.topic, r.thread from dure.handlings h join dure.requests r on r.id = h.request where h.turn = $1",
 };
-/** Parameters: from, to, topic, the channel's place or null for any, milliseconds. */
+/** Parameters: from, to, topic, the places of allowed channels, milliseconds. */
 export const FIND_ROUTE = {
   name: "collaborate.find_route",
   text: `select r.thread from dure.thread_routes r join dure.places p on p.id = r.thread
-          where r.from_agent = $1 and r.to_agent = $2 and r.topic = $3 and ($4::text is null or r.channel = $4)
+          where r.from_agent = $1 and r.to_agent = $2 and r.topic = $3 and p.parent = any($4::text[])
             and r.renewed_at > clock_timestamp() - $5::double precision * interval '1 millisecond' and p.state <> 'closed'
           order by r.renewed_at desc limit 1`,
 };
@@ -376,17 +424,6 @@ const OPEN_REQUEST = {
   name: "collaborate.open_request",
   text: `insert into dure.requests (id, from_agent, to_agent, topic, thread, message, origin, chain, next_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9::double precision * interval '1 millisecond')`,
-};
-const THREAD_SLOT = {
-  name: "collaborate.thread_slot",
-  text: `insert into dure.guild_threads as g (guild, created) values ($1, array[clock_timestamp()])
-         on conflict (guild) do update set created = (
-           select array_agg(at order by at) from (
-             select at from unnest(g.created) at where at > clock_timestamp() - interval '60 seconds'
-             union all
-             select greatest(clock_timestamp(), coalesce((select at + interval '60 seconds' from unnest(g.created) at where at > clock_timestamp() - interval '60 seconds' order by at desc offset $2::integer - 1 limit 1), clock_timestamp()))
-           ) slots)
-         returning greatest(0, extract(epoch from created[cardinality(created)] - clock_timestamp()) * 1000)::double precision as wait`,
 };
 const NEW_THREAD = {
   name: "collaborate.new_thread",

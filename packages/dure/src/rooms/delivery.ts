@@ -5,15 +5,20 @@ import type { Json } from "../kernel/json.ts";
 import { ChannelError, type ChannelAdapter, type ChannelFailure, type FoundOnPlatform, type OutgoingPost, type OutgoingThread } from "./channel-adapter.ts";
 import type { Directory } from "./directory.ts";
 import { addressOf, type Place } from "./place.ts";
+import type { Requests } from "./requests.ts";
 import type { StoredMessage } from "./room-store.ts";
 import { namedAt } from "./mentions.ts";
 import { enqueueNotice } from "./notices.ts";
-import { partKey, partLength, type RoomsSetting, type Talk } from "./talk.ts";
+import { partKey, partLength, type Over, type RoomsSetting, type Talk } from "./talk.ts";
 import { splitMessage } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 
-/** What leaves for a platform: a part of a message, or a thread that is to be made. */
-export type Departure = { readonly kind: "post"; readonly message: string; readonly part: number; readonly parts: number } | { readonly kind: "thread"; readonly place: string };
+/** What leaves for a platform: a part of a message, a thread that is to be made, a preview that is to go. */
+export type Departure =
+  | { readonly kind: "post"; readonly message: string; readonly part: number; readonly parts: number; readonly over?: Over }
+  | { readonly kind: "thread"; readonly place: string }
+  /** What was shown while it was written, and was not said. */
+  | { readonly kind: "unsay"; readonly place: string; readonly agent: string; readonly over: Over };
 
 /** How long an answerless post may be sent again without looking: the platform remembers its nonce for longer. Source: docs/spec/collaboration §6. */
 const BLIND_MS = 60_000;
@@ -27,6 +32,7 @@ const THREAD_WAIT_MS = 250;
 export class Delivery {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
+  readonly #requests: Requests;
   readonly #threadFound: (adapter: string, place: string) => void;
   /** Keys of entries whose thread was found, until that is recorded. */
   readonly #found = new Set<string>();
@@ -34,9 +40,10 @@ export class Delivery {
   readonly #tried = new Map<string, { readonly at: number; times: number }>();
 
   /** `threadFound`: a thread that was made before a crash is known from now on. */
-  constructor(setting: RoomsSetting, parts: { talk: Talk; threadFound: (adapter: string, place: string) => void }) {
+  constructor(setting: RoomsSetting, parts: { talk: Talk; requests: Requests; threadFound: (adapter: string, place: string) => void }) {
     this.#setting = setting;
     this.#talk = parts.talk;
+    this.#requests = parts.requests;
     this.#threadFound = parts.threadFound;
   }
 
@@ -58,13 +65,43 @@ export class Delivery {
       const thread = await this.#threadOf(departure.place, key);
       return adapter.createThread(thread, { signal });
     }
+    if (departure.kind === "unsay") return this.#unsay(adapter, departure, signal);
     const { post } = await this.#postOf(adapter, departure, key);
-    return adapter.post(post, { signal });
+    return departure.over && adapter.edit ? this.#sayOver(adapter, post, departure.over, key, signal) : adapter.post(post, { signal });
+  }
+
+  /** The whole text takes the place of what was shown of it. */
+  async #sayOver(adapter: ChannelAdapter, post: OutgoingPost, over: Over, key: string, signal: AbortSignal): Promise<{ platformId: string }> {
+    // Under the same key the platform gives the message that is there, if there is one.
+    const platformId = over.platformId || (await adapter.post({ ...post, key: over.key }, { signal })).platformId;
+    try {
+      await adapter.edit!(post, platformId, { signal });
+      return { platformId };
+    } catch (error) {
+      if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
+      await this.#setting.database.query(WITHOUT_OVER, [key]);
+      throw new ChannelError("rate-limited", "What was shown of it has been removed; it is posted.", { retryAfterMs: 0 });
+    }
+  }
+
+  async #unsay(adapter: ChannelAdapter, { place: placeId, agent, over }: Departure & { kind: "unsay" }, signal: AbortSignal): Promise<Json> {
+    const place = await this.#setting.store.place(placeId);
+    const account = this.#setting.directory.account(adapter.name, agent);
+    if (!place || place.state === "closed" || !account || !adapter.remove) return null;
+    const address = addressOf(place);
+    const found = over.platformId === "" ? await adapter.findPost({ account, place: address, text: "", mentions: [], key: over.key }, { signal }) : { found: "yes" as const, platformId: over.platformId };
+    if (found.found !== "yes") return null;
+    await adapter.remove(account, address, found.platformId, { signal }).catch((error: unknown) => {
+      if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
+    });
+    return null;
   }
 
   /** Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's own memory of the key is enough. */
   async #probe(adapter: ChannelAdapter, departure: Departure, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
     if (departure.kind === "thread") return this.#probeThread(adapter, departure.place, key, signal);
+    // Edited or taken away twice is edited or taken away.
+    if (departure.kind === "unsay" || departure.over) return "not_happened";
     const tried = this.#tried.get(key);
     // After the last attempt nothing is sent again that the platform could tell from the first: then it has to be looked for.
     if (tried && tried.times < ATTEMPTS && this.#setting.clock.monotonic() - tried.at < BLIND_MS) return "not_happened";
@@ -135,14 +172,36 @@ export class Delivery {
       if (platformId !== undefined) await tx.query(DETACH_DOUBLE, [departure.place, adapter.name, platformId]);
       await tx.query(THREAD_MADE, [departure.place, platformId ?? null]);
       await this.#setting.store.emit(tx, [{ type: "room.thread_made", role: "system", room: departure.place, data: {} }]);
-    } else {
+    } else if (departure.kind === "post") {
       if (platformId !== undefined) await tx.query(PART_MADE, [adapter.name, platformId, departure.message, departure.part]);
-      if (departure.part === departure.parts - 1) await this.#talk.posted(tx, departure.message);
+      if (departure.part === departure.parts - 1) await this.#posted(tx, departure.message);
     }
     return () => {
       this.#talk.announce();
       if (this.#found.delete(sent.key) && departure.kind === "thread") this.#threadFound(adapter.name, departure.place);
     };
+  }
+
+  /** A person has said what became of a post that nobody could find: its later parts, its request and those who wait for it go on from there. */
+  async settleUnsure(tx: Transaction, unsure: { readonly message: string; readonly outbox: string }, decision: UnsureDecision): Promise<void> {
+    const { store, outbox } = this.#setting;
+    const message = await store.message(unsure.message, tx);
+    if (!message || !(await outbox.resolveIn(tx, unsure.outbox, decision))) return;
+    if (decision === "failed") return void (await tx.query(FAILED, [message.id, "failed", JSON.stringify(message.deliveryError)]));
+    await tx.query(QUEUED_AGAIN, [message.id]);
+    await tx.query(REVIVE_PARTS, [partKey(message.id, 0).replace(/\d+$/, "")]);
+    await tx.query(REOPEN, [message.id, this.#setting.limits.reminderMs[0]]);
+    const [later] = await tx.query(WAITING_PARTS, [partKey(message.id, 0).replace(/\d+$/, "")]);
+    if (!later) await this.#posted(tx, message.id);
+  }
+
+  /** All of a message has left: the others hear it, and what it answers is answered. */
+  async #posted(tx: Transaction, messageId: string): Promise<void> {
+    const posted = await this.#talk.posted(tx, messageId);
+    if (!posted) return;
+    await this.#requests.answeredBy(tx, posted.place, { agent: posted.message.author, message: messageId });
+    const [asks] = posted.message.request === null ? [] : await tx.query<Asked>(ASKED_BY, [messageId]);
+    for (const code of asks ? (["PERMISSION_DENIED", "DELIVERY_FAILED"] as const) : []) await this.#setting.store.settleEscalation(tx, undelivered(asks!, code), posted.message.author);
   }
 
   /** Failed for good, or nobody knows: the message says so, its later parts stay, and somebody is told. */
@@ -152,6 +211,7 @@ export class Delivery {
     const error = (given.error ?? { code: "DELIVERY_UNSURE", message: "nobody can tell whether it has arrived" }) as { code?: string; message?: string };
     this.#tried.delete(given.key);
     this.#found.delete(given.key);
+    if (departure.kind === "unsay") return; // the outbox has said so in the log and in an event
     if (departure.kind === "thread") {
       await tx.query(CLOSE, [departure.place, `the thread could not be made: ${error.message ?? given.outcome}`]);
       const messages = await tx.query<{ id: string }>(QUEUED_IN, [departure.place]);
@@ -172,14 +232,17 @@ export class Delivery {
     if (!message || !place) return;
     await tx.query(FAILED, [messageId, given.outcome, JSON.stringify(error)]);
     const failure = failureOf(error.code);
+    const [asks] = message.request === null ? [] : await tx.query<Asked>(ASKED_BY, [message.id]);
+    const unsure = given.outcome === "unknown" && failure !== "credential" && (given.payload as { kind?: string }).kind === "post";
     await store.escalate(tx, {
-      subject: subjectOf(failure, message, place, adapter.name),
+      subject: unsure ? `${UNSURE}${message.id}` : subjectOf(failure, message, place, { adapter: adapter.name, asks }),
+      ...(unsure && { suggestedActions: UNSURE_ACTIONS }),
       type: failure === "credential" ? "account" : "delivery",
       severity: failure === "credential" ? "critical" : given.outcome === "unknown" ? "high" : "medium",
       tenant: place.tenant,
       source: { room: place.id },
       title: `${directory.nameOf(message.author)} → ${place.name}: ${error.message ?? "not delivered"}`,
-      context: { message: messageId, place: place.id, account: message.author, adapter: adapter.name, code: error.code ?? null, outcome: given.outcome, attempts: given.attempts },
+      context: { message: messageId, place: place.id, account: message.author, adapter: adapter.name, code: error.code ?? null, outcome: given.outcome, attempts: given.attempts, ...(unsure && { outbox: given.key }) },
     });
     await store.emit(tx, [{ type: "room.delivery_failed", role: "system", room: place.id, agent: message.author, data: { message: messageId, outcome: given.outcome, code: error.code ?? null, detail: error.message ?? null } }]);
     if (failure === "credential") await tx.query(REFUSED, [adapter.name, directory.account(adapter.name, message.author)?.id ?? message.author, error.message ?? null]);
@@ -192,6 +255,7 @@ export class Delivery {
     const { store, directory } = this.#setting;
     const [request] = await tx.query<{ to_agent: string; from_agent: string; origin: { place?: string; session?: string } }>(WITHDRAW, [message.request, message.id]);
     if (!request) return;
+    await tx.query(FORGET_CALL, [request.from_agent, request.to_agent]);
     await store.emit(tx, [{ type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(request.origin.session !== undefined && { session: request.origin.session }), data: { request: message.request, to: request.to_agent, why: error.message ?? null } }]);
     if (request.origin.place === undefined || request.origin.place === message.place) return;
     await enqueueNotice(tx, { place: request.origin.place, author: request.from_agent, text: sentence(directory.nameOf(request.to_agent), error.message ?? "?") });
@@ -227,11 +291,33 @@ function failureOf(code: string | undefined): ChannelFailure | undefined {
   return (Object.keys(VERDICTS) as ChannelFailure[]).find((failure) => code === new ChannelError(failure, "").code);
 }
 
-/** One open escalation per account and reason, not one per message. */
-function subjectOf(failure: ChannelFailure | undefined, message: StoredMessage, place: Place, adapter: string): string {
+/** Of escalations about a post of which nobody knows whether it has arrived; the message follows. */
+export const UNSURE = "room:unsure:";
+const UNSURE_ACTIONS = [
+  { value: "sent", label: "도착함 / It arrived" },
+  { value: "again", label: "다시 보내기 / Send again", style: "primary" },
+  { value: "failed", label: "그만두기 / Give up" },
+] as const;
+export type UnsureDecision = (typeof UNSURE_ACTIONS)[number]["value"];
+
+/** Who asks whom with a message. */
+interface Asked {
+  readonly from_agent: string;
+  readonly to_agent: string;
+}
+
+/** One open escalation per account and reason, and per pair and code of a `collaborate`, not one per message. Source: docs/spec/collaboration §4. */
+function subjectOf(failure: ChannelFailure | undefined, message: StoredMessage, place: Place, { adapter, asks }: { adapter: string; asks: Asked | undefined }): string {
   if (failure === "credential") return `room:account:${adapter}:${message.author}`;
-  if (failure === "permission" || failure === "not-found") return `room:${failure}:${message.author}:${place.id}`;
+  if (asks) return undelivered(asks, failure === "permission" ? "PERMISSION_DENIED" : "DELIVERY_FAILED");
+  // A thread that could not be made is another one each time; its channel is the same.
+  const where = place.thread === null ? (place.parent ?? place.id) : place.id;
+  if (failure === "permission" || failure === "not-found") return `room:${failure}:${message.author}:${where}`;
   return `room:delivery:${message.id}`;
+}
+
+function undelivered({ from_agent, to_agent }: Asked, code: "PERMISSION_DENIED" | "DELIVERY_FAILED"): string {
+  return `room:undelivered:${[from_agent, to_agent].sort().join(":")}:${code}`;
 }
 
 function answerOf(found: FoundOnPlatform): ProbeAnswer {
@@ -255,10 +341,16 @@ export function linked(text: string, mentions: readonly string[], directory: Dir
 }
 
 /** At most 25 characters, the same for every attempt of one part. Source: docs/spec/collaboration §6. */
-function nonceOf(key: string): string {
+export function nonceOf(key: string): string {
   return createHash("sha256").update(key).digest("base64url").slice(0, 25);
 }
 
+const ASKED_BY = { name: "room.asked_by", text: "select from_agent, to_agent from dure.requests where message = $1" };
+/** A call that was refused does not count for its pair. */
+const FORGET_CALL = {
+  name: "room.forget_call",
+  text: "update dure.agent_pairs set calls = calls[1:cardinality(calls) - 1] where (one = $1 and other = $2 or one = $2 and other = $1) and cardinality(calls) > 0",
+};
 const LAST_POSTED = {
   name: "room.last_posted",
   text: `select p.platform_id from dure.room_messages m join dure.room_parts p on p.message = m.id and p.adapter = $1
@@ -284,6 +376,18 @@ const DROP_PART = {
 const DROP_PARTS = {
   name: "room.drop_parts",
   text: `update dure.outbox set state = 'failed', settled_at = clock_timestamp(), error = '{"code": "THREAD_NOT_MADE", "message": "The thread could not be made."}' where starts_with(key, $1) and state = 'pending'`,
+};
+const WITHOUT_OVER = { name: "room.without_over", text: "update dure.outbox set payload = payload - 'over' where key = $1" };
+const QUEUED_AGAIN = { name: "room.queued_again", text: "update dure.room_messages set delivery = 'queued', delivery_error = null where id = $1" };
+const REVIVE_PARTS = {
+  name: "room.revive_parts",
+  text: `update dure.outbox set state = 'pending', settled_at = null, error = null, next_at = clock_timestamp()
+          where starts_with(key, $1) and state = 'failed' and error->>'code' = 'EARLIER_PART_FAILED'`,
+};
+const WAITING_PARTS = { name: "room.waiting_parts", text: "select from dure.outbox where starts_with(key, $1) and state in ('pending', 'sending') limit 1" };
+const REOPEN = {
+  name: "room.reopen",
+  text: "update dure.requests set state = 'open', closed_at = null, next_at = clock_timestamp() + $2::double precision * interval '1 millisecond' where message = $1 and state = 'withdrawn'",
 };
 const FAILED = { name: "room.failed", text: "update dure.room_messages set delivery = $2, delivery_error = $3 where id = $1" };
 const REFUSED = { name: "room.refused", text: "update dure.accounts set state = 'refused', detail = $3, changed_at = clock_timestamp() where adapter = $1 and id = $2 and state <> 'refused'" };

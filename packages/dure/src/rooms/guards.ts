@@ -49,3 +49,6 @@ export function chainAllows(chain: readonly string[], target: string, sameTopic:
   if (sameTopic && chain.includes(target)) return "cycle";
   return chain.length > limits.chainDepth ? "too-deep" : "ok";
 }
+
+/** Before the colon of a button's value, in place of an escalation's id: the place after it is open again. */
+export const LIFT_BUTTON = "lift";

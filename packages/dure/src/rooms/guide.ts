@@ -37,7 +37,7 @@ export function agentsFile(limits: RoomLimits): string {
 - Work is handed to another agent with \`collaborate\`. It answers in its thread; whoever handed over goes on serving people.
 - In a thread everybody who takes part is heard without being named. Name somebody with @ only to bring them in.
 - Endless talk is stopped by code: ${limits.pairCalls} calls of a pair within ${limits.pairPerMs / 60_000} min, ${limits.threadMessages} agent messages of a thread within ${limits.threadPerMs / 1_000} s,
-  ${limits.exchangeMessages} agent messages since a person spoke, chains of ${limits.chainDepth}. When nothing is to be added, say nothing.
+  ${limits.exchangeMessages} agent messages since a person spoke, chains of ${limits.chainDepth} (as of the day this was written; \`dure doctor\` prints those in force). When nothing is to be added, say nothing.
 - The whole policy stands in COLLABORATION.md.
 `;
 }
@@ -61,6 +61,8 @@ told when it has come. Nobody answers: a reminder after ${minutes(limits.reminde
   one leaves with \`leave\`. After ${limits.participantsMs / 3_600_000} h of silence a thread forgets who took part; a mention brings them back.
 
 ## What stops endless talk
+The numbers of this page are those of the day on which it was written; \`dure doctor\` prints those in force.
+
 | guard | limit | then |
 |---|---|---|
 | two agents calling each other | ${limits.pairCalls} per ${minutes(limits.pairPerMs)} | the next call is refused, with the minutes to wait |
@@ -69,7 +71,7 @@ told when it has come. Nobody answers: a reminder after ${minutes(limits.reminde
 | a request passed on and on | ${limits.chainDepth} agents | refused |
 | a request that comes back to who asked | once | becomes an ordinary message in its thread |
 
-A person lifts a stop at once: the button in the room, or \`dure rooms resume THREAD\`.
+A person lifts a stop at once: the button in the room, or \`dure rooms resume THREAD\`. A chain of requests is not lifted; a person's word begins a new one.
 
 ## Buttons instead of words
 What needs a person's yes is asked in the place itself. The first answer counts, from wherever it comes.

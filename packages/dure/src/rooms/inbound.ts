@@ -1,11 +1,11 @@
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Accounts } from "./accounts.ts";
-import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelPort, type InboundMessage, type PlaceAddress, type PlaceChange } from "./channel-adapter.ts";
+import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelPort, type InboundMessage, type PressingPerson, type PlaceAddress, type PlaceChange } from "./channel-adapter.ts";
 import { enqueueNotice } from "./notices.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { addressOf, type Place } from "./place.ts";
-import type { RoomsSetting, Talk } from "./talk.ts";
+import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 
@@ -53,11 +53,13 @@ export class Inbound implements ChannelPort {
   }
 
   async edited(_account: ChannelAccount, change: { platformId: string; place: PlaceAddress; text: string }): Promise<void> {
-    const { database, store } = this.#setting;
+    const { database, store, directory } = this.#setting;
     const checked = checkText(change.text);
     if (!checked.ok) return;
     await database.transaction(async (tx) => {
-      const [edited] = await tx.query<{ id: string; place: string }>(EDIT, [this.#adapter.name, change.platformId, this.#inOurWords(checked.text)]);
+      const text = this.#inOurWords(checked.text);
+      const [edited] = await tx.query<{ id: string; place: string }>(EDIT, [this.#adapter.name, change.platformId, text]);
+      if (edited) await tx.query(EDIT_RECORD, [edited.place, edited.id, recordOf(text, directory)]);
       if (edited) await store.emit(tx, [{ type: "room.edited", role: "conversation", room: edited.place, data: { message: edited.id } }]);
     });
     this.#talk.announce();
@@ -111,8 +113,12 @@ export class Inbound implements ChannelPort {
   async mayHaveMissed(account: ChannelAccount): Promise<void> {
     const { database, limits } = this.#setting;
     for (const { key } of await database.query<{ key: string }>(DEAF, [account.agent])) this.#deaf.add(key);
-    const places = await database.query<Unread>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs]);
-    for (const unread of places) await this.#catchUp(account, unread, 0);
+    const newest = this.#adapter.newestIn?.(account) ?? new Map<string, string>();
+    const places = await database.query<Unread & { thread: string; is_idle: boolean }>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs, [...newest.keys()]]);
+    for (const { is_idle, thread, ...unread } of places) {
+      // Of the many threads that sleep only those are read in which somebody spoke meanwhile.
+      if (!is_idle || isLater(newest.get(thread) ?? "", unread.last ?? "")) await this.#catchUp(account, unread, 0);
+    }
   }
 
   /** A thread was there before it was known: what people wrote in it meanwhile has reached nobody who connected in between. */
@@ -138,6 +144,7 @@ export class Inbound implements ChannelPort {
       if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
     } catch (error) {
       if (this.#over.signal.aborted) return;
+      if (error instanceof ChannelError && error.failure === "credential") return; // told of the account, once; what is missed is read when it connects again
       const wait = CATCH_UP_AGAIN_MS[tries];
       const isRefused = error instanceof ChannelError && error.failure !== "transient" && error.failure !== "rate-limited";
       logger.warn({ account: account.id, place: id, error: messageOf(error) }, `${account.id} could not read what it missed in ${place.name}${isRefused || wait === undefined ? "" : `; again in ${wait / 1_000} s`}`);
@@ -188,14 +195,15 @@ export class Inbound implements ChannelPort {
     this.#deaf.add(deafKey(account, place));
   }
 
-  async pressed(_account: ChannelAccount, press: { value: string; person: { id: string; name: string }; place: PlaceAddress }): Promise<string> {
+  async pressed(_account: ChannelAccount, press: { value: string; person: PressingPerson; place: PlaceAddress }): Promise<string> {
     const texts = roomTexts(this.#setting.locale);
     const [escalation, value] = splitButton(press.value);
     try {
-      const { label } = await this.#press(escalation, value, press.person.name);
+      const { label } = await this.#press(escalation, value, { adapter: this.#adapter.name, ...press.person });
       return texts.answeredBy(press.person.name, label);
     } catch (error) {
       if (codeOf(error) === "ESCALATION_CLOSED") return texts.closedAlready();
+      if (codeOf(error) === "ANSWER_FORBIDDEN") return texts.notYours();
       return messageOf(error);
     }
   }
@@ -218,7 +226,8 @@ export class Inbound implements ChannelPort {
     let isUnheeded = false;
     const checked = checkText(message.text === "" && message.attachments.length > 0 ? message.attachments.map(({ name }) => `[${name}]`).join(" ") : message.text);
     if (checked.ok) {
-      const mentions = [...message.mentions].sort((a, b) => a.at - b.at).flatMap(({ platformId }) => directory.byPlatformId(this.#adapter.name, platformId)?.id ?? []);
+      // Whom the text names is read from the text; a mention at −1 stands in none: it is whose message is answered.
+      const repliedTo = message.mentions.filter(({ at }) => at < 0).flatMap(({ platformId }) => directory.byPlatformId(this.#adapter.name, platformId)?.id ?? [])[0];
       const replied = message.replyTo === undefined ? undefined : await this.#setting.store.messageAt(this.#adapter.name, message.replyTo);
       const { unheeded } = await this.#talk.hear(
         place.id,
@@ -227,11 +236,11 @@ export class Inbound implements ChannelPort {
           author: message.author.platformId,
           authorName: message.author.name,
           text: this.#inOurWords(checked.text),
-          mentions,
           platformId: message.platformId,
           attachments: message.attachments,
           at: message.at,
           ...(replied && { replyTo: replied.id }),
+          ...(repliedTo !== undefined && { repliedTo }),
         },
         [account.agent],
         isOld ? { only: "record" } : {},
@@ -269,6 +278,7 @@ export class Inbound implements ChannelPort {
   async #placeOf(account: ChannelAccount, address: PlaceAddress, threadName: string | undefined): Promise<Place | undefined> {
     const { store, directory, database, clock } = this.#setting;
     const known = await store.placeAt(address);
+    if (known?.guild === null && address.guild !== undefined) await database.query(LEARN_GUILD, [known.id, address.guild]);
     if (known) return known;
     if (address.direct) {
       await database.query(NEW_DIRECT, [newId("direct", clock.now()), this.#adapter.name, account.displayName, address.channel, account.agent]);
@@ -304,8 +314,8 @@ function isLater(platformId: string, than: string): boolean {
   return platformId.length === than.length ? platformId > than : platformId.length > than.length;
 }
 
-/** Closes a question from a button; gives the label of the answer. */
-export type ButtonAnswer = (escalation: string, value: string, by: string) => Promise<{ label: string }>;
+/** Closes a question from a button; gives the label of the answer. Throws `ANSWER_FORBIDDEN`. */
+export type ButtonAnswer = (escalation: string, value: string, by: PressingPerson & { readonly adapter: string }) => Promise<{ label: string }>;
 
 /** `escalation_…:approve` in its two halves. */
 function splitButton(value: string): readonly [string, string] {
@@ -318,6 +328,8 @@ const EDIT = {
   text: `update dure.room_messages m set text = $3, edited_at = clock_timestamp() from dure.room_parts p
           where p.adapter = $1 and p.platform_id = $2 and m.id = p.message and m.author_kind <> 'agent' returning m.id, m.place`,
 };
+/** What was heard is what stands there now. */
+const EDIT_RECORD = { name: "inbound.edit_record", text: "update dure.observations set excerpt = $3 where place = $1 and message = $2" };
 const CLOSE = { name: "inbound.close", text: "update dure.places set state = 'closed', closed_because = $2 where (id = $1 or parent = $1) and state <> 'closed' returning id" };
 const FORGET_PARTICIPANTS = { name: "inbound.forget", text: "delete from dure.participants where place = $1 or place in (select id from dure.places where parent = $1)" };
 const FORGET_PARTICIPANT = { name: "inbound.forget_one", text: "delete from dure.participants where agent = $2 and (place = $1 or place in (select id from dure.places where parent = $1))" };
@@ -340,12 +352,16 @@ const DEAF = {
 };
 const READABLE = {
   name: "inbound.readable",
-  text: `select p.id, r.platform_id as last, (extract(epoch from p.created_at) * 1000)::double precision as known_since from dure.places p
+  text: `select p.id, p.thread, p.is_idle, (extract(epoch from p.created_at) * 1000)::double precision as known_since,
+                coalesce(r.platform_id, case when p.is_idle then (select o.platform_id from dure.account_reads o where o.place = p.id order by length(o.platform_id) desc, o.platform_id desc limit 1) end) as last
+           from (select *, kind = 'thread' and active_at <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle from dure.places) p
            left join dure.account_reads r on r.adapter = p.adapter and r.account = $2 and r.place = p.id
           where p.adapter = $1 and p.state <> 'closed' and (p.kind = 'channel' or (p.kind = 'direct' and p.agent = $3)
-             or (p.kind = 'thread' and p.thread is not null and p.active_at > clock_timestamp() - $4::double precision * interval '1 millisecond'))
+             or (p.kind = 'thread' and p.thread is not null and (not p.is_idle or p.thread = any($5::text[]))))
           order by p.id`,
 };
+/** The configuration names channels; which server they are in, the platform tells. */
+const LEARN_GUILD = { name: "inbound.learn_guild", text: "update dure.places set guild = $2 where id = $1 and guild is null" };
 const NEW_DIRECT = {
   name: "inbound.new_direct",
   text: "insert into dure.places (id, adapter, kind, name, channel, person, agent) values ($1, $2, 'direct', $3, $4, $4, $5) on conflict do nothing",

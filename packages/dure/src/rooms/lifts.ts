@@ -1,30 +1,37 @@
+import type { Transaction } from "../durable/database.ts";
 import type { Cancel } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
+import { UNSURE, type Delivery, type UnsureDecision } from "./delivery.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 
 /** How often somebody looks for answers that lift a stop, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 
-/** What the escalation of a guard is about. */
+/** What the escalation of a guard, or of a post that nobody can find, is about. */
 interface Lift {
   readonly id: string;
   readonly by: string | null;
-  readonly context: { readonly guard?: string; readonly place?: string | null; readonly from?: string; readonly to?: string };
+  readonly subject: string;
+  readonly value: string;
+  readonly context: { readonly guard?: string; readonly place?: string | null; readonly from?: string; readonly to?: string; readonly message?: string; readonly outbox?: string };
 }
 
 /**
- * A guard has stopped agents and asked a person; the person said `resume`: by a button, in the dashboard or over HTTP. The
+ * A guard has stopped agents and asked a person, who said `resume`; or a post cannot be found, and a person said what became of
+ * it: by a button, in the dashboard or over HTTP. The
  * answer is a row, whoever took it; what it lifts is done once, by the process that sees it first.
  */
 export class Lifts {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
+  readonly #delivery: Delivery;
   #cancel: Cancel | undefined;
   #looking: Promise<void> | undefined;
 
-  constructor(setting: RoomsSetting, talk: Talk) {
+  constructor(setting: RoomsSetting, parts: { talk: Talk; delivery: Delivery }) {
     this.#setting = setting;
-    this.#talk = talk;
+    this.#talk = parts.talk;
+    this.#delivery = parts.delivery;
   }
 
   start(): void {
@@ -57,7 +64,11 @@ export class Lifts {
     await database.transaction(async (tx) => {
       const [lift] = await tx.query<Lift>(TAKE, [id]);
       if (!lift) return;
-      const { guard, place, from, to } = lift.context;
+      const { guard, place, from, to, message, outbox } = lift.context;
+      if (lift.subject.startsWith(UNSURE)) {
+        if (message !== undefined && outbox !== undefined) await this.#delivery.settleUnsure(tx, { message, outbox }, lift.value as UnsureDecision);
+        return;
+      }
       if (guard === "pair" && from !== undefined && to !== undefined) await tx.query(FORGET_CALLS, [from, to]);
       if (guard !== "thread-rate" || !place) return;
       const open = await store.open(tx, place);
@@ -68,14 +79,25 @@ export class Lifts {
   }
 }
 
+/** Resuming a thread also lets the pairs call again that work in it. */
+export async function liftPairsIn(tx: Transaction, { store }: Pick<RoomsSetting, "store">, place: string, by: string): Promise<void> {
+  for (const { one, other } of await tx.query<{ one: string; other: string }>(FORGET_CALLS_IN, [place])) await store.settleEscalation(tx, `room:loop:${one}:${other}:pair`, by);
+}
+
 /** Agents may speak again in a place. */
 export const RESUME = { name: "rooms.resume", text: "update dure.places set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}' where id = $1" };
 
-const IS_LIFT = "type = 'conflict' and status = 'resolved' and used_at is null and resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')";
+const IS_LIFT = `status = 'resolved' and used_at is null and (type = 'conflict' and resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')
+    or type = 'delivery' and resolution->>'value' in ('sent', 'again', 'failed') and starts_with(subject, '${UNSURE}'))`;
 const ANSWERED = { name: "lift.answered", text: `select id from dure.escalations where ${IS_LIFT} order by resolved_at limit 50` };
 const TAKE = {
   name: "lift.take",
   text: `update dure.escalations set used_at = clock_timestamp() where id = (select id from dure.escalations where id = $1 and ${IS_LIFT} for update skip locked)
-         returning id, resolved_by as by, context`,
+         returning id, subject, resolution->>'value' as value, resolved_by as by, context`,
+};
+const FORGET_CALLS_IN = {
+  name: "lift.forget_calls_in",
+  text: `update dure.agent_pairs p set calls = '{}' where p.calls <> '{}' and exists (
+           select from dure.requests r where r.thread = $1 and (r.from_agent, r.to_agent) in ((p.one, p.other), (p.other, p.one))) returning p.one, p.other`,
 };
 const FORGET_CALLS = { name: "lift.forget_calls", text: "update dure.agent_pairs set calls = '{}' where (one = $1 and other = $2) or (one = $2 and other = $1)" };

@@ -16,6 +16,8 @@ export interface Place {
   /** Of a direct room. */
   readonly person: string | null;
   readonly agent: string | null;
+  /** Of a thread that an agent has opened. */
+  readonly owner: string | null;
   readonly isSink: boolean;
   readonly state: PlaceState;
   /** Milliseconds since the epoch. */
@@ -51,6 +53,7 @@ export interface PlaceRow {
   readonly thread: string | null;
   readonly person: string | null;
   readonly agent: string | null;
+  readonly owner: string | null;
   readonly is_sink: boolean;
   readonly state: PlaceState;
   readonly suspended_until: string | Date | null;
@@ -78,6 +81,7 @@ export function placeOf(row: PlaceRow): Place {
     thread: row.thread,
     person: row.person,
     agent: row.agent,
+    owner: row.owner,
     isSink: row.is_sink,
     state: row.state,
     suspendedUntil: row.suspended_until === null ? null : new Date(row.suspended_until).getTime(),

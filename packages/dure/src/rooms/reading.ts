@@ -1,6 +1,8 @@
 import type { Database } from "../durable/database.ts";
+import { LOST_AT, stateOf } from "./accounts.ts";
 import type { AccountState } from "./channel-adapter.ts";
-import type { Directory } from "./directory.ts";
+import { channelPlaceId, type Directory } from "./directory.ts";
+import type { RoomLimits } from "./limits.ts";
 import { placeOf, type Place, type PlaceRow } from "./place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "./room-store.ts";
 
@@ -27,7 +29,9 @@ export interface AgentStatus {
   readonly service: string;
   readonly leads: boolean;
   readonly channel: string | null;
-  readonly accounts: readonly { readonly adapter: string; readonly id: string; readonly state: AccountState; readonly detail: string | null; readonly changedAt: number }[];
+  /** Only for operators; null where it has none. */
+  readonly persona: string | null;
+  readonly accounts: readonly { readonly adapter: string; readonly id: string; /** The platform's own, once it was connected. */ readonly platformId: string | null; readonly state: AccountState; readonly detail: string | null; readonly changedAt: number }[];
   /** Turns that it works on now, and messages that wait for it. */
   readonly working: number;
   readonly waiting: number;
@@ -49,14 +53,18 @@ export interface Observation {
 export class RoomReader {
   readonly #database: Database;
   readonly #directory: Directory;
+  readonly #personaOf: (agent: string) => Promise<string | undefined>;
+  readonly #limits: Pick<RoomLimits, "participantsMs" | "observationsMs">;
 
-  constructor(options: { database: Database; directory: Directory }) {
+  constructor(options: { database: Database; directory: Directory; limits: Pick<RoomLimits, "participantsMs" | "observationsMs">; personaOf?: ((agent: string) => Promise<string | undefined>) | undefined }) {
+    this.#limits = options.limits;
+    this.#personaOf = options.personaOf ?? (async () => undefined);
     this.#database = options.database;
     this.#directory = options.directory;
   }
 
   async rooms(who: { tenant: string; person: string }): Promise<readonly RoomSummary[]> {
-    const rows = await this.#database.query<PlaceRow & { unread: number; last_at: Date | null }>(ROOMS, [who.tenant, who.person]);
+    const rows = await this.#database.query<PlaceRow & { unread: number; last_at: Date | null }>(ROOMS, [who.tenant, who.person, this.#directory.channels.map(channelPlaceId)]);
     return rows.map((row) => {
       const channel = this.#directory.channelOf(row.id);
       const members = row.kind === "direct" ? [row.agent ?? ""] : this.#directory.agents.filter((agent) => agent.accounts[row.adapter]).map((agent) => agent.id);
@@ -64,14 +72,14 @@ export class RoomReader {
     });
   }
 
-  /** Newest first; those of one room. */
-  async threads(room: string, who: { tenant: string; person: string }, limit = 100): Promise<readonly ThreadSummary[]> {
-    const rows = await this.#database.query<ThreadRow>(THREADS, [room, who.tenant, who.person, Math.min(limit, 500), null]);
+  /** The liveliest first; those of one room, at most 500. `before`: that were last active before this, milliseconds since the epoch. */
+  async threads(room: string, who: { tenant: string; person: string }, page: { limit?: number; before?: number } = {}): Promise<readonly ThreadSummary[]> {
+    const rows = await this.#database.query<ThreadRow>(THREADS, [room, who.tenant, who.person, Math.min(page.limit ?? 100, 500), null, this.#limits.participantsMs, page.before ?? null]);
     return rows.map(threadOf);
   }
 
   async thread(id: string, who: { tenant: string; person: string }): Promise<ThreadSummary | undefined> {
-    const [row] = await this.#database.query<ThreadRow>(THREADS, [null, who.tenant, who.person, 1, id]);
+    const [row] = await this.#database.query<ThreadRow>(THREADS, [null, who.tenant, who.person, 1, id, this.#limits.participantsMs, null]);
     return row && threadOf(row);
   }
 
@@ -89,15 +97,18 @@ export class RoomReader {
   }
 
   async observations(filter: { agent?: string; place?: string; tenant: string }): Promise<readonly Observation[]> {
-    const rows = await this.#database.query<{ agent: string; place: string; message: string; sender: string; excerpt: string; at: Date }>(OBSERVATIONS, [filter.agent ?? null, filter.place ?? null, filter.tenant]);
+    const rows = await this.#database.query<{ agent: string; place: string; message: string; sender: string; excerpt: string; at: Date }>(OBSERVATIONS, [filter.agent ?? null, filter.place ?? null, filter.tenant, this.#limits.observationsMs]);
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
   }
 
-  async agents(): Promise<readonly AgentStatus[]> {
-    const accounts = await this.#database.query<{ adapter: string; id: string; agent: string; state: AccountState; detail: string | null; changed_at: Date }>(ACCOUNTS);
+  /** The directory; with `personas` also what each agent is told of itself. */
+  async agents({ personas = false }: { personas?: boolean } = {}): Promise<readonly AgentStatus[]> {
+    const accounts = await this.#database.query<{ adapter: string; id: string; agent: string; state: AccountState; detail: string | null; changed_at: Date; lost_at: Date | null; platform_id: string | null }>(ACCOUNTS);
     const load = await this.#database.query<{ agent: string; working: number; waiting: number }>(LOAD);
     const spend = await this.#database.query<{ agent: string; tokens: number; micro_usd: number }>(SPEND);
-    return this.#directory.agents.map((agent) => {
+    const { agents } = this.#directory;
+    const told = personas ? await Promise.all(agents.map(async ({ id }) => this.#personaOf(id))) : [];
+    return agents.map((agent, index) => {
       const busy = load.find((row) => row.agent === agent.id);
       const spent = spend.find((row) => row.agent === agent.id);
       return {
@@ -106,7 +117,8 @@ export class RoomReader {
         service: agent.service,
         leads: agent.leads,
         channel: agent.channel ?? null,
-        accounts: accounts.filter((row) => row.agent === agent.id).map((row) => ({ adapter: row.adapter, id: row.id, state: row.state, detail: row.detail, changedAt: row.changed_at.getTime() })),
+        persona: told[index] ?? null,
+        accounts: accounts.filter((row) => row.agent === agent.id).map((row) => ({ adapter: row.adapter, id: row.id, platformId: row.platform_id, ...stateOf(row), detail: row.detail })),
         working: busy?.working ?? 0,
         waiting: busy?.waiting ?? 0,
         tokensToday: spent?.tokens ?? 0,
@@ -143,17 +155,19 @@ const ROOMS = {
            (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at
       from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $1 and r.person = $2
      where p.kind <> 'thread' and (p.tenant = $1 or p.tenant = '') and not p.is_sink
-       and (p.kind = 'channel' or (p.adapter = 'web' and p.person = $2 and p.tenant = $1))
+       and (p.kind = 'channel' and p.id = any($3::text[]) or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1))
      order by p.kind, p.created_at, p.id limit 500`,
 };
 const THREADS = {
   name: "rooms.threads",
   text: `
     select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread, (p.next_seq - 1)::integer as messages,
-           (select array_agg(a.agent order by a.since, a.agent) from dure.participants a where a.place = p.id) as participants,
+           (select array_agg(a.agent order by a.since, a.agent) from dure.participants a
+             where a.place = p.id and p.active_at > clock_timestamp() - $6::double precision * interval '1 millisecond') as participants,
            (select count(*)::integer from dure.requests q where q.thread = p.id and q.state = 'open') as open_requests
       from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $2 and r.person = $3
      where p.kind = 'thread' and ($1::text is null or p.parent = $1) and ($5::text is null or p.id = $5) and (p.tenant = $2 or p.tenant = '')
+       and ($7::double precision is null or p.active_at < to_timestamp($7::double precision / 1000))
      order by p.active_at desc limit $4`,
 };
 const NEXT_MESSAGES = { name: "rooms.next_messages", text: "select * from dure.room_messages where place = $1 and seq > $2::bigint order by seq limit $3" };
@@ -163,11 +177,12 @@ const LAST_MESSAGES = {
 };
 const OBSERVATIONS = {
   name: "rooms.observations",
-  text: `select a.agent, o.place, o.message, o.sender, o.excerpt, o.at from dure.observations o join dure.places p on p.id = o.place, unnest(o.agents) as a(agent)
-          where ($1::text is null or a.agent = $1) and ($2::text is null or o.place = $2) and (p.tenant = $3 or p.tenant = '') and o.at > clock_timestamp() - interval '24 hours'
-          order by o.at, o.message, a.agent limit 1000`,
+  text: `select * from (select a.agent, o.place, o.message, o.sender, o.excerpt, o.at from dure.observations o join dure.places p on p.id = o.place, unnest(o.agents) as a(agent)
+          where ($1::text is null or a.agent = $1) and ($2::text is null or o.place = $2) and (p.tenant = $3 or p.tenant = '') and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
+          order by o.at desc, o.message desc, a.agent limit 1000) newest order by at, message, agent`,
 };
-const ACCOUNTS = { name: "rooms.accounts", text: "select adapter, id, agent, state, detail, changed_at from dure.accounts order by adapter, id" };
+const ACCOUNTS = { name: "rooms.accounts", text: `select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.changed_at, ${LOST_AT} from dure.accounts a
+           left join dure.leases l on l.name = 'account:' || a.adapter || ':' || a.id left join dure.processes p on p.id = l.holder order by a.adapter, a.id` };
 const LOAD = {
   name: "rooms.load",
   text: "select agent, count(*) filter (where state = 'running')::integer as working, count(*) filter (where state = 'waiting')::integer as waiting from dure.handlings where state <> 'done' group by agent",

@@ -41,15 +41,17 @@ export class Requests {
   }
 
   /**
-   * An agent has said something in a thread. The turn that a request started answers that request; any other message answers
-   * the oldest request to this agent whose own turn ended without a word. Returns the closed request.
+   * What an agent's turn said in a thread has been posted. The turn that a request started answers that request; any other
+   * answers the oldest request to this agent whose own turn ended without a word that was posted. Returns the closed request.
    */
-  async answeredBy(tx: Transaction, place: OpenPlace, answer: { agent: string; message: string; request?: string }): Promise<string | undefined> {
+  async answeredBy(tx: Transaction, place: OpenPlace, answer: { agent: string; message: string }): Promise<string | undefined> {
     const { store, directory, locale } = this.#setting;
+    const [said] = await tx.query<{ request: string | null }>(SAID_FOR, [answer.message]);
+    if (!said) return undefined;
     const [closed] = await tx.query<{ id: string; from_agent: string; to_agent: string; origin: { place?: string; session?: string }; reminders: number }>(CLOSE_ONE, [
       place.id,
       answer.agent,
-      answer.request ?? null,
+      said.request,
       answer.message,
     ]);
     if (!closed) return undefined;
@@ -138,6 +140,8 @@ export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSet
   }
 }
 
+/** The words of a turn, and the request that it was started for. */
+const SAID_FOR = { name: "request.said_for", text: "select h.request from dure.room_messages m join dure.handlings h on h.turn = m.turn where m.id = $1 and m.mark is null" };
 const CLOSE_ONE = {
   name: "request.close_one",
   text: `
@@ -145,7 +149,8 @@ const CLOSE_ONE = {
       select r.id from dure.requests r
        where r.thread = $1 and r.to_agent = $2 and r.state = 'open'
          and (r.id = $3 or ($3::text is null or not exists (select 1 from dure.requests o where o.id = $3 and o.state = 'open' and o.to_agent = $2 and o.thread = $1))
-              and exists (select 1 from dure.handlings h where h.request = r.id and h.agent = r.to_agent and h.state = 'done' and h.answer is null))
+              and exists (select 1 from dure.handlings h left join dure.room_messages m on m.id = h.answer
+                           where h.request = r.id and h.agent = r.to_agent and h.state = 'done' and (h.answer is null or m.delivery in ('failed', 'unknown'))))
        order by (r.id = $3) desc nulls last, r.created_at limit 1 for update
     )
     update dure.requests r set state = 'answered', answer = $4, closed_at = clock_timestamp(), next_at = null

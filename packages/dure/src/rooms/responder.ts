@@ -1,6 +1,7 @@
 import type { Conversations } from "../engine/api.ts";
 import { concludes } from "../engine/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
+import { enqueue } from "../durable/outbox.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Cancel } from "../kernel/clock.ts";
 import { storable } from "../durable/storable.ts";
@@ -10,8 +11,8 @@ import { newId } from "../kernel/ids.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
-import type { Requests } from "./requests.ts";
-import { HANDLINGS_TOPIC, type RoomsSetting, type Talk } from "./talk.ts";
+import { Preview, previewKey } from "./preview.ts";
+import { HANDLINGS_TOPIC, orderingOf, topicOf, type Over, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
 
@@ -52,7 +53,6 @@ type Outcome = "answered" | "asked" | "silent" | "ended" | "left" | "empty" | "s
 export class Responder {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
-  readonly #requests: Requests;
   readonly #conversations: Conversations;
   readonly #lease: ProcessLease;
   readonly #running = new Map<string, Promise<void>>();
@@ -61,10 +61,9 @@ export class Responder {
   #looking: Promise<void> | undefined;
   #again = false;
 
-  constructor(setting: RoomsSetting, parts: { talk: Talk; requests: Requests; conversations: Conversations; lease: ProcessLease }) {
+  constructor(setting: RoomsSetting, parts: { talk: Talk; conversations: Conversations; lease: ProcessLease }) {
     this.#setting = setting;
     this.#talk = parts.talk;
-    this.#requests = parts.requests;
     this.#conversations = parts.conversations;
     this.#lease = parts.lease;
   }
@@ -203,12 +202,17 @@ export class Responder {
     };
     show();
     const cancel = clock.every(TYPING_EVERY_MS, show);
+    const isShowable = (text: string): boolean => !ANNOUNCE_SKIP.startsWith(text);
+    const isThere = place.kind !== "thread" || place.thread !== null;
+    const preview = this.#setting.stream && adapter?.edit && account && isThere ? new Preview(this.#setting, { handling: handling.id, holder: this.#lease.id, adapter, account, place, isShowable }) : undefined;
     try {
       for await (const { event } of this.#conversations.read(turn, { signal: this.#signal, caller: { tenant: place.tenant, name: "rooms" } })) {
+        preview?.hear(event);
         if (event.type === "DONE") return event.data;
       }
     } finally {
       cancel();
+      await preview?.stop();
     }
     throw new DureError("TURN_UNREADABLE", `The turn ${turn} has no end.`);
   }
@@ -221,28 +225,29 @@ export class Responder {
     return checked.text.trim() === ANNOUNCE_SKIP ? { outcome: "silent", text: "" } : { outcome: "answered", text: checked.text };
   }
 
-  /** The words, the request that they answer and the end of the work: one transaction. */
+  /** The words and the end of the work: one transaction. A request is answered when they are posted. */
   async #settle(handling: HandlingRow, said: { outcome: Outcome; text: string }): Promise<void> {
     const { database, store } = this.#setting;
     await database.transaction(async (tx) => {
       await this.#lease.guard(tx);
       const place = await store.open(tx, handling.place);
-      const [open] = await tx.query<{ wish: "silent" | "end" | "leave" | null }>(LOCK, [handling.id, this.#lease.id]);
+      const [open] = await tx.query<{ wishes: readonly ("silent" | "end" | "leave")[]; preview: string | null }>(LOCK, [handling.id, this.#lease.id]);
       if (!open || !place) return; // settled before, or taken by another
-      const outcome = open.wish === "silent" ? "silent" : said.outcome;
+      const [isSilent, ends, leaves] = (["silent", "end", "leave"] as const).map((wish) => open.wishes.includes(wish));
+      const outcome = isSilent ? "silent" : said.outcome;
       const text = outcome === "answered" ? said.text : "";
-      const wishes = { silent: false, end: open.wish === "end", leave: open.wish === "leave" };
-      if (wishes.leave) await tx.query(LEAVE, [place.id, handling.agent]);
-      const answer = text === "" || place.state === "closed" ? undefined : await this.#post(tx, handling, place, text, wishes.end || wishes.leave);
+      const answer = text === "" || place.state === "closed" ? undefined : await this.#post(tx, handling, place, text, { ends: ends === true || leaves === true, ...(open.preview !== null && { over: { key: previewKey(handling.id), platformId: open.preview } }) });
+      if (answer === undefined && open.preview !== null) await this.#unsay(tx, handling, place, open.preview);
+      if (leaves) await this.#leave(tx, place, handling.agent);
       if (outcome === "asked") await this.#showQuestions(tx, handling, place);
       if (answer === undefined && (outcome === "failed" || outcome === "refused")) await this.#tellFailure(tx, handling, place);
-      await tx.query(FINISH, [handling.id, wishes.leave ? "left" : wishes.end ? "ended" : outcome, answer ?? null]);
+      await tx.query(FINISH, [handling.id, leaves ? "left" : ends ? "ended" : outcome, answer ?? null]);
       await store.emit(tx, [{ type: "room.handled", role: "conversation", room: place.id, agent: handling.agent, session: handling.session, ...(handling.turn !== null && { turn: handling.turn }), data: { message: handling.message, outcome, answer: answer ?? null, parent: place.parent } }]);
     });
     this.#talk.announce();
   }
 
-  async #post(tx: Transaction, handling: HandlingRow, place: OpenPlace, text: string, ends: boolean): Promise<string> {
+  async #post(tx: Transaction, handling: HandlingRow, place: OpenPlace, text: string, { ends, over }: { ends: boolean; over?: Over }): Promise<string> {
     const message = handling.message === null ? undefined : await this.#setting.store.message(handling.message, tx);
     const [previous] = await tx.query<{ text: string }>(PREVIOUS_OWN, [place.id, handling.agent]);
     const isBetweenAgents = message !== undefined && message.authorKind !== "person";
@@ -253,10 +258,24 @@ export class Responder {
       ends: ends || concluded !== undefined,
       ...(handling.turn !== null && { turn: handling.turn }),
       ...(message?.authorKind === "person" && { replyTo: message.id }),
+      ...(over && { over }),
     });
     await tx.query(ANSWERED, [handling.message, handling.agent, messageId]);
-    await this.#requests.answeredBy(tx, place, { agent: handling.agent, message: messageId, ...(handling.request !== null && { request: handling.request }) });
     return messageId;
+  }
+
+  /** What was shown while it was written turned out to be no answer. */
+  async #unsay(tx: Transaction, { id, agent }: HandlingRow, place: OpenPlace, preview: string): Promise<void> {
+    const account = this.#setting.directory.account(place.adapter, agent);
+    if (!account) return;
+    const isLocal = this.#setting.adapters.get(place.adapter)?.isLocal === true;
+    await enqueue(tx, [{ topic: topicOf(place.adapter, account.id, isLocal), ordering: orderingOf(account.id, place.id), key: `${id}/unsay`, payload: { kind: "unsay", place: place.id, agent, over: { key: previewKey(id), platformId: preview } } }]);
+  }
+
+  /** After its farewell, for whoever says something in a thread takes part in it. */
+  async #leave(tx: Transaction, place: OpenPlace, agent: string): Promise<void> {
+    const left = await tx.query(LEAVE, [place.id, agent]);
+    if (left.length > 0) await this.#setting.store.emit(tx, [{ type: "room.left", role: "system", room: place.id, agent, data: { by: agent, parent: place.parent } }]);
   }
 
   /** The turn waits for a person's decision: the question stands in the place, with its answers as buttons. First answer wins. */
@@ -313,7 +332,7 @@ const CLAIM = {
     returning h.id, h.agent, h.place, h.message, h.session, h.rank, h.request, h.input, h.turn`,
 };
 const COMPOSED = { name: "handling.composed", text: "update dure.handlings set input = coalesce(input, $2), turn = coalesce(turn, $3) where id = $1 returning input, turn" };
-const LOCK = { name: "handling.lock", text: "select wish from dure.handlings where id = $1 and state = 'running' and holder = $2 for update" };
+const LOCK = { name: "handling.lock", text: "select wishes, preview from dure.handlings where id = $1 and state = 'running' and holder = $2 for update" };
 const FINISH = { name: "handling.finish", text: "update dure.handlings set state = 'done', outcome = $2, answer = $3, finished_at = clock_timestamp(), input = null where id = $1" };
 const GIVE_BACK = {
   name: "handling.give_back",
@@ -335,7 +354,7 @@ const ANSWER_OF = {
 };
 const REQUEST = { name: "handling.request", text: "select from_agent, chain from dure.requests where id = $1" };
 const QUESTIONS_OF = { name: "handling.questions", text: "select id, title, description, actions from dure.escalations where turn_id = $1 and status = 'open' order by created_at" };
-const LEAVE = { name: "handling.leave", text: "delete from dure.participants where place = $1 and agent = $2" };
+const LEAVE = { name: "handling.leave", text: "delete from dure.participants where place = $1 and agent = $2 returning agent" };
 const PREVIOUS_OWN = {
   name: "handling.previous_own",
   text: "select text from dure.room_messages where place = $1 and author = $2 and author_kind = 'agent' and mark is null order by seq desc limit 1",

@@ -13,18 +13,19 @@ import type { SuggestedAction } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
-import type { ChannelAdapter } from "./channel-adapter.ts";
+import type { ChannelAdapter, PressingPerson } from "./channel-adapter.ts";
 import { Collaboration, type CollaborateCall, type CollaborateCaller, type CollaborateResult } from "./collaborate.ts";
 import { Delivery } from "./delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { Inbound } from "./inbound.ts";
 import type { RoomLimits } from "./limits.ts";
-import { Lifts, RESUME } from "./lifts.ts";
+import { LIFT_BUTTON } from "./guards.ts";
+import { liftPairsIn, Lifts, RESUME } from "./lifts.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
 import type { Place } from "./place.ts";
 import { RoomReader } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
-import { Requests } from "./requests.ts";
+import { Requests, withdrawRequestsIn } from "./requests.ts";
 import { Responder } from "./responder.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
@@ -44,7 +45,13 @@ export interface RoomsOptions {
   readonly limits: RoomLimits;
   readonly locale: RoomLocale;
   readonly allowBots?: boolean;
+  /** Whether what an agent writes is shown as it comes, where the platform can edit messages. Default no. */
+  readonly stream?: boolean;
+  /** Platform ids of users or roles that may answer what waits for a decision by buttons. Default: whoever manages the server where the button stands. */
+  readonly approvers?: readonly string[] | undefined;
   readonly defaultChannel?: string;
+  /** What an agent is told of itself, for the directory that operators see. */
+  readonly personaOf?: (agent: string) => Promise<string | undefined>;
   /** Where background work is reported; needs `events` and `conversationOf`. */
   readonly sink?: SinkTargets | undefined;
   readonly events?: Pick<EventLog, "read" | "now">;
@@ -93,16 +100,18 @@ export class Rooms {
       locale,
       allowBots: options.allowBots ?? false,
       adapters,
+      stream: options.stream ?? false,
       ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
     };
     this.#talk = new Talk(this.#setting);
     this.#requests = new Requests(this.#setting, this.#talk);
-    this.#lifts = new Lifts(this.#setting, this.#talk);
+    const delivery = new Delivery(this.#setting, { talk: this.#talk, requests: this.#requests, threadFound: (adapter, place) => this.#threadFound(adapter, place) });
+    this.#lifts = new Lifts(this.#setting, { talk: this.#talk, delivery });
     this.collaboration = new Collaboration(this.#setting, this.#talk);
-    this.#responder = new Responder(this.#setting, { talk: this.#talk, requests: this.#requests, conversations: options.conversations, lease: options.lease });
-    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery: new Delivery(this.#setting, { talk: this.#talk, threadFound: (adapter, place) => this.#threadFound(adapter, place) }), processId: options.lease.id });
+    this.#responder = new Responder(this.#setting, { talk: this.#talk, conversations: options.conversations, lease: options.lease });
+    this.#accounts = new Accounts(this.#setting, { leases: options.leases, delivery, processId: options.lease.id });
     this.#inbound = options.adapters.map((adapter) => new Inbound(this.#setting, { adapter, talk: this.#talk, accounts: this.#accounts, press: (id, value, by) => this.#press(id, value, by) }));
-    this.reader = new RoomReader({ database, directory });
+    this.reader = new RoomReader({ database, directory, limits, personaOf: options.personaOf });
     const { sink, events, conversationOf } = options;
     if (sink && events && conversationOf) this.#sink = new ConversationSink(this.#setting, { talk: this.#talk, targets: sink, events, leases: options.leases, conversationOf });
   }
@@ -178,6 +187,7 @@ export class Rooms {
       if (!open || open.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${open?.closedBecause ?? "it is gone"}.`, { class: "conflict" });
       await tx.query(RESUME, [place.id]);
       await store.settleEscalation(tx, `room:loop:${place.id}`, who.person);
+      await liftPairsIn(tx, this.#setting, place.id, who.person);
       await store.emit(tx, [{ type: "room.resumed", role: "system", room: place.id, data: { by: who.person, parent: place.parent } }]);
       return "open" as const;
     });
@@ -220,6 +230,9 @@ export class Rooms {
       { name: "room-client-ids", table: "dure.room_client_ids", ageColumn: "at", keep: "24h" },
       { name: "requests", table: "dure.requests", ageColumn: "closed_at", keep: "7d", where: "state <> 'open'" },
       { name: "collaborations", table: "dure.collaborations", ageColumn: "at", keep: "7d" },
+      { name: "participants", table: "dure.participants", ageColumn: "since", keep: this.#options.limits.participantsMs, where: FORGOTTEN(this.#options.limits.participantsMs) },
+      { name: "thread-routes", table: "dure.thread_routes", ageColumn: "renewed_at", keep: this.#options.limits.routeMs },
+      { name: "room-threads", table: "dure.places", ageColumn: "active_at", keep: "365d", where: "kind = 'thread'" },
       { name: "web-posts", table: "dure.web_posts", ageColumn: "at", keep: "24h" },
     ];
   }
@@ -237,13 +250,22 @@ export class Rooms {
     this.#sink?.start();
   }
 
+  /** Places of the allowlist, and of nothing else: a channel that is not configured any more is closed with its threads, until it is again. */
   async #makePlaces(directory: Directory): Promise<void> {
     const { database } = this.#options;
+    const ids = directory.channels.map(channelPlaceId);
     for (const channel of directory.channels) {
       await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
       await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel]);
       await database.query(KEEP_THREADS, [channelPlaceId(channel), channel.adapter, channel.channel]);
+      await database.query(OPEN_THREADS, [channelPlaceId(channel), NOT_CONFIGURED]);
     }
+    await database.transaction(async (tx) => {
+      const closed = await tx.query<{ id: string }>(CLOSE_OTHERS, [ids, NOT_CONFIGURED]);
+      if (closed.length === 0) return;
+      await this.#setting.store.emit(tx, closed.map(({ id }) => ({ type: "room.closed", role: "system", room: id, data: { because: "not-configured" } })));
+      await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), NOT_CONFIGURED);
+    });
   }
 
   async #stop(): Promise<void> {
@@ -264,12 +286,35 @@ export class Rooms {
     this.#inbound[at]?.threadFound(place).catch((error: unknown) => this.#options.logger.warn({ place, error: String(error) }, `what was said in the thread ${place} before it was found could not be read`));
   }
 
-  async #press(id: string, value: string, by: string): Promise<{ label: string }> {
-    const [row] = await this.#options.database.query<{ tenant: string; actions: readonly SuggestedAction[] }>(ACTIONS, [id]);
-    await this.#options.inbox.answer(id, { value }, { tenant: row?.tenant ?? "", name: by });
+  /** What stops agents' talk anybody may lift who can write there; what decides anything else, those whom the team trusts with it. */
+  async #press(id: string, value: string, by: PressingPerson & { readonly adapter: string }): Promise<{ label: string }> {
+    const { database, inbox, locale, approvers } = this.#options;
+    const name = `${by.name} (${by.adapter}:${by.id})`;
+    if (id === LIFT_BUTTON) {
+      await this.resume(value, { tenant: "", person: name });
+      this.#audit(name, "thread.resume", value);
+      return { label: roomTexts(locale).lift() };
+    }
+    const [row] = await database.query<{ tenant: string; subject: string; actions: readonly SuggestedAction[] }>(ACTIONS, [id]);
+    if (row && !row.subject.startsWith("room:loop:") && !mayAnswer(by, approvers)) throw new DureError("ANSWER_FORBIDDEN", `${name} may not answer ${id}.`, { class: "forbidden", hint: "Add the user's or a role's id to rooms.approvers." });
+    await inbox.answer(id, { value }, { tenant: row?.tenant ?? "", name });
+    this.#audit(name, `escalation.${value}`, id);
     return { label: row?.actions.find((action) => action.value === value)?.label ?? value };
   }
+
+  #audit(name: string, what: string, subject: string): void {
+    const { database, logger } = this.#options;
+    database.query(AUDIT, [name, what, subject]).catch((error: unknown) => logger.error({ name, what, subject, error: String(error) }, "an entry of the audit log could not be written"));
+  }
 }
+
+/** Whether a person's button decides. Without a list those who manage the server; the platform vouches for ids and roles. Pure. Source: docs/spec/collaboration §9. */
+function mayAnswer({ id, roles = [], manages = false }: PressingPerson, approvers: readonly string[] | undefined): boolean {
+  return approvers === undefined ? manages : [id, ...roles].some((one) => approvers.includes(one));
+}
+
+/** Of threads that slept for too long, whether or not anybody looked there since. */
+const FORGOTTEN = (ms: number): string => `place in (select id from dure.places where kind = 'thread' and active_at < clock_timestamp() - ${Math.round(ms)} * interval '1 millisecond')`;
 
 /** A channel is everybody's of its tenant; a direct room its person's. What is said in private on another platform is for the operators alone. */
 function maySee(place: Place, who: RoomPerson): boolean {
@@ -299,12 +344,21 @@ function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
 const CHANNEL = {
   name: "rooms.channel",
   text: `insert into dure.places (id, adapter, kind, name, guild, channel) values ($1, $2, 'channel', $3, $4, $5)
-         on conflict (id) do update set name = $3, guild = $4, channel = $5, state = case when dure.places.state = 'closed' then 'open' else dure.places.state end`,
+         on conflict (id) do update set name = $3, guild = coalesce($4, dure.places.guild), channel = $5, closed_because = null,
+           state = case when dure.places.state = 'closed' then 'open' else dure.places.state end`,
 };
 /** The same channel stood under another key before. */
 const FREE_CHANNEL = {
   name: "rooms.free_channel",
   text: "update dure.places set channel = null, state = 'closed', closed_because = 'it stands under another key now' where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1",
+};
+/** Why a place is closed that the configuration does not have any more. */
+const NOT_CONFIGURED = "its channel is not in the configuration";
+const OPEN_THREADS = { name: "rooms.open_threads", text: "update dure.places set state = 'open', closed_because = null where parent = $1 and state = 'closed' and closed_because = $2" };
+const CLOSE_OTHERS = {
+  name: "rooms.close_others",
+  text: `update dure.places set state = 'closed', closed_because = $2
+          where state <> 'closed' and (kind = 'channel' and not id = any($1::text[]) or kind = 'thread' and not parent = any($1::text[])) returning id`,
 };
 /** The threads of a channel stay with it. */
 const KEEP_THREADS = { name: "rooms.keep_threads", text: "update dure.places set parent = $1 where adapter = $2 and kind = 'thread' and channel = $3 and parent <> $1" };
@@ -314,4 +368,5 @@ const DIRECT = {
          on conflict (adapter, tenant, person, agent) where kind = 'direct' do update set name = $2 returning id`,
 };
 const REMOVE = { name: "rooms.remove", text: "delete from dure.participants where place = $1 and agent = $2 returning agent" };
-const ACTIONS = { name: "rooms.actions", text: "select tenant, actions from dure.escalations where id = $1" };
+const ACTIONS = { name: "rooms.actions", text: "select tenant, subject, actions from dure.escalations where id = $1" };
+const AUDIT = { name: "rooms.audit", text: "insert into dure.audit (tenant, name, what, subject) values ('', $1, $2, $3)" };

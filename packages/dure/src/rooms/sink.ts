@@ -10,6 +10,7 @@ import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { cutText } from "./text.ts";
+import { threadSlot } from "./thread-slot.ts";
 
 /** Where it is told what agents say to each other in the background. Any of the three, or several. */
 export interface SinkTargets {
@@ -130,9 +131,9 @@ export class ConversationSink {
     return conversation ? [{ id, conversation: conversation.id, subject: conversation.subject, agent: speaker, name: this.#setting.directory.nameOf(speaker), text, at }] : [];
   }
 
-  /** In the conversation's own thread of the report channel; the thread is made with the first line. */
+  /** In the conversation's own thread of the report channel; the thread is made with the first line, and anew when it was closed. */
   async #post(tx: Transaction, channel: RoomChannel, line: SinkLine): Promise<void> {
-    const { store, directory, adapters, locale } = this.#setting;
+    const { store, directory, adapters, locale, limits } = this.#setting;
     const adapter = adapters.get(channel.adapter);
     const speaker = directory.account(channel.adapter, line.agent) ? line.agent : directory.lead?.id;
     const account = speaker === undefined ? undefined : directory.account(channel.adapter, speaker);
@@ -141,11 +142,12 @@ export class ConversationSink {
     let thread = known?.place;
     if (thread === undefined) {
       const parent = (await store.place(channelPlaceId(channel), tx))!;
+      const delayMs = await threadSlot(tx, parent, limits);
       thread = newId("thread", line.at);
       const name = cutText(`${locale === "en" ? "[report]" : "[리포트]"} ${line.subject}`, adapter.limits.threadNameLength);
       await tx.query(NEW_THREAD, [thread, channel.adapter, parent.id, name, parent.guild, parent.channel, speaker]);
       await tx.query(KEEP_THREAD, [line.conversation, thread]);
-      await enqueue(tx, [{ topic: topicOf(channel.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, thread), key: `${thread}/made`, payload: { kind: "thread", place: thread } }]);
+      await enqueue(tx, [{ topic: topicOf(channel.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, thread), key: `${thread}/made`, payload: { kind: "thread", place: thread }, delayMs }]);
     }
     const place = await store.open(tx, thread);
     if (!place || place.state === "closed") return;
@@ -160,6 +162,16 @@ export class ConversationSink {
         const { to, items } = payload as unknown as { to: "webhook" | "file"; items: readonly SinkLine[] };
         if (to === "file" && file !== undefined) await append(file, items);
         if (to === "webhook" && webhook !== undefined) await deliver(webhook, items, key, signal);
+      },
+      onGivenUp: async ({ payload, attempts, error }, tx) => {
+        const { to, items } = payload as unknown as { to: "webhook" | "file"; items: readonly SinkLine[] };
+        await this.#setting.store.escalate(tx, {
+          subject: `room:sink:${to}`,
+          type: "delivery",
+          severity: "medium",
+          title: `The report of background work (${to}) was not delivered: ${(error as { message?: string } | null)?.message ?? "?"}`,
+          context: { to, attempts, lines: items.length, first: items[0]?.id ?? null },
+        });
       },
     };
   }
@@ -181,8 +193,8 @@ const MOVE = {
   name: "sink.move",
   text: "insert into dure.cursors as c (name, position) values ('room.sink', $1) on conflict (name) do update set position = $1, at = clock_timestamp() where c.position <> $1 returning name",
 };
-const THREAD_OF = { name: "sink.thread_of", text: "select place from dure.sink_threads where conversation = $1" };
-const KEEP_THREAD = { name: "sink.keep_thread", text: "insert into dure.sink_threads (conversation, place) values ($1, $2)" };
+const THREAD_OF = { name: "sink.thread_of", text: "select s.place from dure.sink_threads s join dure.places p on p.id = s.place where s.conversation = $1 and p.state <> 'closed'" };
+const KEEP_THREAD = { name: "sink.keep_thread", text: "insert into dure.sink_threads (conversation, place) values ($1, $2) on conflict (conversation) do update set place = $2" };
 const NEW_THREAD = {
   name: "sink.new_thread",
   text: "insert into dure.places (id, adapter, kind, parent, name, guild, channel, owner, is_sink) values ($1, $2, 'thread', $3, $4, $5, $6, $7, true)",

@@ -8,7 +8,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Attachment, ChannelAdapter } from "./channel-adapter.ts";
 import type { Directory } from "./directory.ts";
-import { agentSpoke, collaborateSpoke, personSpoke, type GuardStep } from "./guards.ts";
+import { agentSpoke, collaborateSpoke, LIFT_BUTTON, personSpoke, type GuardStep } from "./guards.ts";
 import type { RoomLimits } from "./limits.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
 import { sessionIdOf, type OpenPlace, type Place } from "./place.ts";
@@ -33,7 +33,19 @@ export interface RoomsSetting {
   /** Key of the channel where collaborations begin that have no channel of their own. */
   readonly defaultChannel?: string;
   readonly adapters: ReadonlyMap<string, ChannelAdapter>;
+  /** Whether what an agent writes is shown as it comes, where the platform can edit. */
+  readonly stream: boolean;
 }
+
+/** A message that shows what is being written. */
+export interface Over {
+  /** What it was posted under. */
+  readonly key: string;
+  /** Empty: nobody has recorded whether it was posted. */
+  readonly platformId: string;
+}
+
+const MOST_WARNED = 10_000;
 
 /** Wakes those who look for work of agents. */
 export const HANDLINGS_TOPIC = "handlings";
@@ -45,8 +57,8 @@ export interface Heard {
   readonly author: string;
   readonly authorName: string;
   readonly text: string;
-  /** Agents mentioned in the platform's own way, in the order of the text. */
-  readonly mentions?: readonly string[];
+  /** An agent whose message is answered, where dure has no record of that message. */
+  readonly repliedTo?: string;
   readonly platformId?: string;
   readonly clientId?: string;
   readonly replyTo?: string;
@@ -66,6 +78,8 @@ export interface Saying {
   readonly request?: string;
   readonly replyTo?: string;
   readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  /** The message that has shown it while it was written: the first part takes its place. */
+  readonly over?: Over;
   /** Default: those that the text names. */
   readonly mentions?: readonly string[];
 }
@@ -77,6 +91,8 @@ export interface Saying {
  */
 export class Talk {
   readonly #setting: RoomsSetting;
+  /** Threads of which it was said that nobody takes part; bounded, oldest out. */
+  readonly #warned = new Set<string>();
 
   constructor(setting: RoomsSetting) {
     this.#setting = setting;
@@ -96,8 +112,10 @@ export class Talk {
       if (known && (fresh.length === 0 || heard.clientId !== undefined)) return { messageId: known.id, repeated: true, unheeded: [] };
       if (!known && place.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`, { class: "conflict", hint: "Write somewhere else." });
       // Who heard it first may not have known yet whose account is mentioned.
-      const message = known ? { ...known, mentions: [...new Set([...known.mentions, ...(heard.mentions ?? [])])] } : this.#messageOf(heard, place, await this.#authorOf(tx, heard.replyTo));
-      const step = known ? unchanged(place) : heard.authorKind === "person" ? personSpoke(place) : agentSpoke(place, this.#setting.limits);
+      const mentions = await this.#mentionedIn(tx, heard);
+      const message = known ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] } : messageOf(heard, place, mentions);
+      const step = known ? unchanged(place) : heard.authorKind === "person" ? personSpoke(place) : this.#botSpoke(place, mentions);
+      this.#warnOfLostRecord(place, message);
       const unheeded = await this.#write(tx, place, message, { known: known !== undefined, step, agents: fresh, row: this.#rowOf(message, heard), onlyRecord: options.only === "record" });
       return { messageId: message.id, repeated: known !== undefined, unheeded };
     });
@@ -115,7 +133,7 @@ export class Talk {
     const id = newId("message", place.now);
     const mentions = saying.mentions ?? (saying.mark === "notice" ? [] : findMentions(saying.text, directory.names).agents.filter((agent) => agent !== saying.author));
     const parts = splitMessage(saying.text, partLength(adapter.limits.messageLength));
-    const entries = parts.map((_part, index): NewEntry => ({ topic: topicOf(place.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, place.id), key: partKey(id, index), payload: { kind: "post", message: id, part: index, parts: parts.length } }));
+    const entries = parts.map((_part, index): NewEntry => ({ topic: topicOf(place.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, place.id), key: partKey(id, index), payload: { kind: "post", message: id, part: index, parts: parts.length, ...(saying.over && index === 0 && { over: { ...saying.over } }) } }));
     const joins = place.kind === "thread" && saying.mark === undefined ? [saying.author] : [];
     const { seq } = await store.write(tx, {
       place: place.id,
@@ -146,21 +164,20 @@ export class Talk {
     return { messageId: id, seq };
   }
 
-  /** The platform has all of an agent's message: guards count it, and the others decide. Runs in the transaction that records the sending. */
-  async posted(tx: Transaction, messageId: string): Promise<void> {
-    const { store, directory, limits } = this.#setting;
+  /** The platform has all of an agent's message: guards count it, and the others decide. Runs in the transaction that records the sending. Undefined: it was known, or its place is gone. */
+  async posted(tx: Transaction, messageId: string): Promise<{ message: StoredMessage; place: OpenPlace } | undefined> {
+    const { store, directory } = this.#setting;
     const stored = await store.message(messageId, tx);
-    if (!stored || stored.delivery === "sent") return;
+    if (!stored || stored.delivery === "sent") return undefined;
     const place = await store.open(tx, stored.place);
-    if (!place) return;
+    if (!place) return undefined;
     await tx.query(SENT, [messageId]);
-    // In a channel only what agents say to each other counts: answers to people are what it is for. Source: docs/spec/collaboration §5.
-    const counts = stored.mark === null && (place.kind === "thread" || stored.mentions.length > 0);
-    const counted = counts ? agentSpoke(place, limits) : unchanged(place);
+    const counted = stored.mark === null ? this.#botSpoke(place, stored.mentions) : unchanged(place);
     const [asks] = stored.request !== null && stored.mark === null ? await tx.query(ASKS, [messageId]) : [];
     const step = asks ? collaborateSpoke(place, counted) : counted;
     const agents = directory.agents.filter((agent) => agent.accounts[place.adapter]).map((agent) => agent.id);
     await this.#write(tx, place, stored, { known: true, step, agents, row: { id: messageId }, onlyRecord: false });
+    return { message: stored, place };
   }
 
   /** After a commit in which something was said: who sends, who answers and who watches look at once. */
@@ -179,25 +196,26 @@ export class Talk {
     return row && this.#setting.store.message(row.message, tx);
   }
 
-  /** Whose message is answered, if it is an agent's: a reply addresses it. */
-  async #authorOf(tx: Transaction, replyTo: string | undefined): Promise<readonly string[]> {
-    const replied = replyTo === undefined ? undefined : await this.#setting.store.message(replyTo, tx);
-    return replied?.authorKind === "agent" ? [replied.author] : [];
+  /** T7: a thread that an agent has opened has lost who takes part in it. Said once, and again when somebody takes part and is lost again. */
+  #warnOfLostRecord(place: OpenPlace, { mentions }: DecidedMessage): void {
+    if (place.kind !== "thread" || place.owner === null) return;
+    if (place.participants.length > 0 || mentions.length > 0) return void this.#warned.delete(place.id);
+    if (this.#warned.has(place.id)) return;
+    this.#warned.add(place.id);
+    if (this.#warned.size > MOST_WARNED) this.#warned.delete(this.#warned.values().next().value!);
+    this.#setting.logger.warn({ place: place.id }, `nobody takes part in the thread ${place.name} any more: agents answer there only when they are named, and take part again from then on`);
   }
 
-  #messageOf(heard: Heard, place: OpenPlace, replied: readonly string[]): DecidedMessage {
-    const named = findMentions(heard.text, this.#setting.directory.names).agents;
-    return {
-      id: newId("message", place.now),
-      authorKind: heard.authorKind,
-      author: heard.author,
-      authorName: heard.authorName,
-      text: heard.text,
-      mentions: [...new Set([...(heard.mentions ?? []), ...named, ...replied])],
-      mark: null,
-      ends: false,
-      request: null,
-    };
+  /** Whom the text names, in its order, then the agent whose message it answers: the same on every platform. Source: docs/spec/collaboration §2. */
+  async #mentionedIn(tx: Transaction, { text, replyTo, repliedTo }: Heard): Promise<readonly string[]> {
+    const replied = replyTo === undefined ? undefined : await this.#setting.store.message(replyTo, tx);
+    const author = replied ? (replied.authorKind === "agent" ? replied.author : undefined) : repliedTo;
+    return [...new Set([...findMentions(text, this.#setting.directory.names).agents, ...(author === undefined ? [] : [author])])];
+  }
+
+  /** In a channel only what agents and bots say to each other counts: answers to people are what it is for. Source: docs/spec/collaboration §5. */
+  #botSpoke(place: OpenPlace, mentions: readonly string[]): GuardStep {
+    return place.kind === "thread" || mentions.length > 0 ? agentSpoke(place, this.#setting.limits) : unchanged(place);
   }
 
   #rowOf(message: DecidedMessage, heard: Heard): NewMessageRow {
@@ -248,7 +266,7 @@ export class Talk {
       roles,
       joins,
       handlings,
-      ...(observers.length > 0 && { observed: { sender: message.authorName, excerpt: excerpt(renderMentions(message.text, (agent) => this.#setting.directory.find(agent)?.displayName)), agents: observers } }),
+      ...(observers.length > 0 && { observed: { sender: message.authorName, excerpt: recordOf(message.text, this.#setting.directory), agents: observers } }),
       change: {
         state: step.state,
         agent_messages: step.agentMessages,
@@ -317,11 +335,11 @@ export class Talk {
     const texts = roomTexts(locale);
     const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
     const text = trip === "thread-rate" ? texts.suspended(limits.threadPerMs / 1_000, Math.round(limits.suspendMs / 60_000), limits.threadMessages) : texts.resting(limits.exchangeMessages);
-    // What rests is woken by any word of a person; what is suspended has a button for it.
-    const lift = trip === "thread-rate" ? await this.#askToLift(tx, place, text) : undefined;
+    // What is suspended waits for a decision; what rests is woken by any word of a person, and by the button.
+    const lift = trip === "thread-rate" ? await this.#askToLift(tx, place, text) : { value: `${LIFT_BUTTON}:${place.id}`, label: LIFT.label };
     if (speaker === undefined || !directory.account(place.adapter, speaker)) return;
     const after = await store.open(tx, place.id);
-    if (after) await this.say(tx, after, { author: speaker, text, mark: "notice", ...(lift && { buttons: [lift] }) });
+    if (after) await this.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
   }
 
   /** Gives the button that answers. */
@@ -340,10 +358,15 @@ export class Talk {
   }
 }
 
-const LIFT = { value: "resume", label: "풀기 / Lift", style: "primary" } as const;
+/** The answer that lifts what a guard has stopped. */
+export const LIFT = { value: "resume", label: "풀기 / Lift", style: "primary" } as const;
 
 /** What a decision needs to know of a message, stored or new. */
 type DecidedMessage = Pick<StoredMessage, "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request">;
+
+function messageOf({ authorKind, author, authorName, text }: Heard, place: OpenPlace, mentions: readonly string[]): DecidedMessage {
+  return { id: newId("message", place.now), authorKind, author, authorName, text, mentions, mark: null, ends: false, request: null };
+}
 
 /** The id of the work that a message makes for an agent: the same wherever it is decided. */
 function handlingId(message: string, agent: string): string {
@@ -370,6 +393,11 @@ export function partLength(messageLength: number): number {
 
 export function placeUnknown(id: string): DureError {
   return new DureError("PLACE_UNKNOWN", `There is no room or thread "${id}".`, { class: "not-found", hint: "List them: GET /v1/rooms" });
+}
+
+/** What an observer keeps of a text. */
+export function recordOf(text: string, directory: Directory): string {
+  return excerpt(renderMentions(text, (agent) => directory.find(agent)?.displayName));
 }
 
 function unchanged(place: OpenPlace): GuardStep {

@@ -17,6 +17,8 @@ const TEXTS = {
     cut: (characters: number) => `… (뒤의 ${characters}자는 너무 길어 뺐습니다)`,
     answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했습니다.`,
     closedAlready: () => "이미 답이 끝난 물음입니다.",
+    notYours: () => "이 물음에 답할 수 있는 분이 아닙니다. 서버 관리자나 rooms.approvers에 적힌 분이 답할 수 있습니다.",
+    lift: () => "풀기",
   },
   en: {
     suspended: (seconds: number, minutes: number, count: number) => `More than ${count} agent messages within ${seconds} s: this conversation pauses for ${minutes} min. A person can lift it at once.`,
@@ -33,6 +35,8 @@ const TEXTS = {
     cut: (characters: number) => `… (${characters} more characters were left out)`,
     answeredBy: (who: string, label: string) => `${who} answered “${label}”.`,
     closedAlready: () => "This question has been answered already.",
+    notYours: () => "You may not answer this. Those who manage the server may, or those named in rooms.approvers.",
+    lift: () => "Lift",
   },
 } as const;
 

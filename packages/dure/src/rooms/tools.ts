@@ -56,4 +56,4 @@ export function presenceTools(parts: () => Promise<RoomToolsParts>): Readonly<Re
 }
 
 /** Kept with the work itself, so that it holds after a crash. */
-const WISH = { name: "room.wish", text: "update dure.handlings set wish = $2 where turn = $1 and state <> 'done'" };
+const WISH = { name: "room.wish", text: "update dure.handlings set wishes = array(select distinct unnest(wishes || $2::text)) where turn = $1 and state <> 'done'" };

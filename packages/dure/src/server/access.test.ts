@@ -238,6 +238,54 @@ describe("tokens", () => {
   });
 });
 
+describe("sessions that dure leads", () => {
+  const job = "job:job_01K00000000000000000000000:eden";
+
+  test.each([job, "room:ruda:web:general", "escalation:escalation_1"])("nobody writes into %s or forgets it", async (session) => {
+    await using server = await startTestServer();
+    const said = { session_id: session, message: "approve it" };
+
+    const answers = await Promise.all([
+      server.post("/v1/agent/chat", said),
+      server.post("/v1/agent/chat/stream", said),
+      server.fetch(`/v1/agent/chat/stream?${new URLSearchParams(said).toString()}`),
+      server.fetch(`/v1/agent/sessions/${session}`, { method: "DELETE" }),
+    ]);
+
+    for (const answer of answers) expect([answer.status, await answer.json()]).toMatchObject([403, { code: "SESSION_RESERVED", hint: expect.stringMatching(/POST \/v1\/(jobs|rooms|escalations)\//) as string }]);
+    expect(server.conversations.changes).toBe(0);
+  });
+
+  test("an exchange is read and stopped with the scope jobs, and with chat alone it is not", async () => {
+    const { server, token } = await startWithTokens();
+    await using _ = server;
+    server.conversations.script = () => undefined;
+    const { turnId } = await server.conversations.accept({ session: job, message: "hello" });
+    const [guest, member] = [await token(["chat"]), await token(["chat", "jobs"])];
+    const status = async (path: string, headers: Record<string, string>, method = "GET"): Promise<number> => (await server.fetch(path, { method, headers })).status;
+    const reads = [`/v1/agent/sessions/${job}`, `/v1/agent/completed?session_id=${job}`];
+
+    expect(await Promise.all([...reads, `/v1/agent/turns/${turnId}/stream`].map((path) => status(path, guest.bearer)))).toEqual([403, 403, 403]);
+    expect(await status(`/v1/agent/turns/${turnId}/stop`, guest.bearer, "POST")).toBe(403);
+    expect(await Promise.all(reads.map((path) => status(path, member.bearer)))).toEqual([200, 200]);
+    expect(await status(`/v1/agent/turns/${turnId}/stop`, member.bearer, "POST")).toBe(202);
+  });
+});
+
+test("what agents say in an exchange is in the events of those who may read jobs, alone", async () => {
+  const { server, token } = await startWithTokens();
+  await using _ = server;
+  const read = async (scopes: Scope[]): Promise<(string | undefined)[]> => {
+    await using events = new SseReader(await server.fetch("/v1/events?last=2", { headers: (await token(scopes)).bearer }));
+    await events.until(({ frames }) => frames.some(({ data }) => (data as { session: string }).session === "mina"));
+    return events.frames.map(({ data }) => (data as { session: string }).session);
+  };
+  server.events.publish({ type: "turn.done", session: "job:job_1:eden" });
+  server.events.publish({ type: "turn.done", session: "mina" });
+
+  expect([await read(["chat"]), await read(["chat", "jobs"])]).toEqual([["mina"], ["job:job_1:eden", "mina"]]);
+});
+
 describe("limits of requests", () => {
   test("more than allowed are 429 with Retry-After", async () => {
     await using server = await startTestServer({ limits: { perLoopback: 3 } });
@@ -264,6 +312,16 @@ describe("limits of requests", () => {
     expect(guesses).toEqual([401, 401, 429]);
   });
 
+  test("behind a proxy that is trusted each caller has its own count, and nobody else is believed", async () => {
+    const limits = { perAddress: 1, perLoopback: 2 };
+    await using behind = await startTestServer({ limits, trustProxy: ["127.0.0.1"] });
+    await using alone = await startTestServer({ limits });
+    const ask = async (server: TestServer, from: string): Promise<number> => (await send(server, "GET", "/v1/services", { host: "localhost", "x-forwarded-for": from })).status;
+
+    expect([await ask(behind, "203.0.113.1"), await ask(behind, "203.0.113.1"), await ask(behind, "203.0.113.2")]).toEqual([200, 429, 200]);
+    expect([await ask(alone, "203.0.113.1"), await ask(alone, "203.0.113.1"), await ask(alone, "203.0.113.2")]).toEqual([200, 200, 429]);
+  });
+
   test("tries to log in are few", async () => {
     const { server } = await startWithTokens({ limits: { logins: 2 } });
     await using _ = server;
@@ -276,12 +334,23 @@ describe("limits of requests", () => {
 });
 
 describe("where it listens", () => {
-  test("an address that others can reach needs tokens", () => {
-    expect(() => assertBindable("0.0.0.0", "open")).toThrow(expect.objectContaining({ code: "BIND_NEEDS_TOKEN" }));
-    expect(() => assertBindable("::", "open")).toThrow(expect.objectContaining({ code: "BIND_NEEDS_TOKEN" }));
-    expect(() => assertBindable("192.168.0.5", "open")).toThrow(expect.objectContaining({ code: "BIND_NEEDS_TOKEN" }));
-    expect(() => assertBindable("0.0.0.0", new MemoryTokenStore())).not.toThrow();
-    for (const host of ["127.0.0.1", "127.8.8.8", "localhost", "::1"]) expect(() => assertBindable(host, "open")).not.toThrow();
+  const refused = expect.objectContaining({ code: "BIND_NEEDS_TOKEN" }) as Error;
+
+  test("an address that others can reach needs a token that lives", async () => {
+    const store = new MemoryTokenStore();
+    for (const host of ["0.0.0.0", "::", "192.168.0.5"]) await expect(assertBindable(host, "open")).rejects.toEqual(refused);
+    await expect(assertBindable("0.0.0.0", store)).rejects.toEqual(refused);
+
+    const { record } = await store.create({ name: "mina", scopes: ["chat"] });
+    await assertBindable("0.0.0.0", store);
+    await store.revoke(record.id);
+
+    await expect(assertBindable("0.0.0.0", store)).rejects.toEqual(refused);
+  });
+
+  test.each(["127.0.0.1", "127.8.8.8", "localhost", "::1"])("%s needs none", async (host) => {
+    await assertBindable(host, "open");
+    await assertBindable(host, new MemoryTokenStore());
   });
 });
 

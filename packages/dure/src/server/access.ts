@@ -46,7 +46,8 @@ export function isHostAllowed(host: string | undefined, options: { allowedHosts:
   return options.allowedHosts.some((allowed) => allowed.toLowerCase() === name || allowed.toLowerCase() === host.toLowerCase());
 }
 
-function isLoopbackName(name: string): boolean {
+/** Whether only this machine answers to a name. Pure. */
+export function isLoopbackName(name: string): boolean {
   return name === "localhost" || name.endsWith(".localhost") || name === "[::1]" || name === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 
@@ -136,9 +137,10 @@ export function hasScope(principal: Principal, scope: Scope): boolean {
 /** Scopes that hold another one. */
 const WIDER: Partial<Record<Scope, readonly Scope[]>> = { "plans:read": ["plans", "plans:run"], "plans:run": ["plans"] };
 
-/** Refuses to be reached from other machines without tokens. Throws `BIND_NEEDS_TOKEN`. */
-export function assertBindable(host: string, auth: TokenStore | "open"): void {
-  if (auth !== "open" || isLoopbackName(host)) return;
+/** Refuses to be reached from other machines while there is no token that could keep them out. Throws `BIND_NEEDS_TOKEN`. */
+export async function assertBindable(host: string, auth: TokenStore | "open"): Promise<void> {
+  if (isLoopbackName(host)) return;
+  if (auth !== "open" && (await auth.list()).some(({ revokedAt }) => revokedAt === null)) return;
   throw new DureError("BIND_NEEDS_TOKEN", `Listening on ${host} would let other machines in, and no token is set.`, {
     class: "input",
     hint: "Set DURE_TOKEN (or create tokens with `dure token create`), or listen on 127.0.0.1.",

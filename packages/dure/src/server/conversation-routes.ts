@@ -7,6 +7,8 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
+import { SERVER_LIMITS } from "./limits.ts";
+import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
 import { fieldError } from "./problem.ts";
 import {
   ChatAnswer,
@@ -16,7 +18,6 @@ import {
   DebugAnswer,
   EventStream,
   IdempotencyHeaders,
-  MAX_MESSAGE_BYTES,
   problems,
   ResumeHeaders,
   ResumeQuery,
@@ -40,12 +41,13 @@ const NOTHING = z.null().meta({ description: "Nothing." });
 /** Turns, their streams, and the sessions they belong to. Source: docs/spec/conversation §6. */
 export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { conversations } = parts;
+  const messageBytes = parts.limits?.messageBytes ?? SERVER_LIMITS.messageBytes;
 
   app.post(
     "/v1/agent/chat",
     { config, schema: { tags: ["turns"], summary: "Send a message, get the end of its turn", headers: IdempotencyHeaders, body: ChatBody, response: { 200: ChatAnswer, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
     async (request, reply) => {
-      const turn = turnRequestOf(request.body);
+      const turn = turnRequestOf(request.body, messageBytes);
       request.sessionId = turn.session;
       const gone = closedSignal(reply.raw);
       const handle = conversations.turn(turn, { ...acceptOptionsOf(request), signal: gone });
@@ -67,7 +69,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     "/v1/agent/chat/stream",
     { config, schema: { tags: ["turns"], summary: "Send a message, read its turn as it happens", headers: IdempotencyHeaders, body: ChatBody, response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
     async (request, reply) => {
-      const turn = turnRequestOf(request.body);
+      const turn = turnRequestOf(request.body, messageBytes);
       request.sessionId = turn.session;
       const { turnId } = await conversations.accept(turn, acceptOptionsOf(request));
       await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\n\n` });
@@ -83,10 +85,11 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       const position = parseTurnPosition(request.headers["last-event-id"]);
       if (position) {
         const turn = await conversations.find(position.turnId, { caller: callerOf(request) });
+        assertMayFollow(request.principal!, turn.sessionId);
         if (turn.sessionId !== session) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId} of another session.`);
         return resumeTurn(parts, request, reply, position.turnId, position.seq, turn);
       }
-      const { turnId } = await conversations.accept(turnRequestOf(request.query), acceptOptionsOf(request));
+      const { turnId } = await conversations.accept(turnRequestOf(request.query, messageBytes), acceptOptionsOf(request));
       // `<turn>.0` is the stored message itself. Without it an EventSource that is cut off before the first event would ask again.
       await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\nid: ${turnId}.0\n\n` });
     },
@@ -101,6 +104,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       const position = parseTurnPosition(request.headers["last-event-id"] || request.query.last_event_id);
       const turn = await conversations.find(turnId, { caller: callerOf(request) });
       request.sessionId = turn.sessionId;
+      assertMayFollow(request.principal!, turn.sessionId);
       if (position && position.turnId !== turnId) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`);
       await resumeTurn(parts, request, reply, turnId, position?.seq, turn);
     },
@@ -113,6 +117,8 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
       request.turnId = turnId;
+      const turn = await conversations.find(turnId, { caller: callerOf(request) });
+      assertMayFollow(request.principal!, turn.sessionId);
       await conversations.stopTurn(turnId, { caller: callerOf(request) });
       parts.audit?.({ who: callerOf(request), what: "turn.stop", subject: turnId });
       return reply.code(202).send({ turn_id: turnId, status: "stopping" });
@@ -123,6 +129,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     "/v1/agent/completed",
     { config, schema: { tags: ["sessions"], summary: "Finished flows, newest first", querystring: SessionQuery, response: { 200: CompletedAnswer, ...problems(400, 404) } } },
     async (request) => {
+      assertMayFollow(request.principal!, request.query.session_id);
       const items = await conversations.completed(request.query.session_id, { caller: callerOf(request) });
       return { items: toWire(items) } as z.input<typeof CompletedAnswer>;
     },
@@ -133,6 +140,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     { config, schema: { tags: ["sessions"], summary: "State, memory and completed flows; only in dev mode", params: SessionParams, response: { 200: DebugAnswer, ...problems(400, 404) } } },
     async (request) => {
       if (!parts.devMode) throw new DureError("DEV_MODE_OFF", "There is no debug view outside dev mode.", { class: "not-found", hint: "Start with DEV_MODE=true, or with `dure dev`." });
+      assertMayFollow(request.principal!, request.params.session_id);
       return toWire(await conversations.debug(request.params.session_id, { caller: callerOf(request) })) as z.input<typeof DebugAnswer>;
     },
   );
@@ -152,6 +160,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     { config, schema: { tags: ["sessions"], summary: "One session with its history", params: SessionParams, response: { 200: SessionAnswer, ...problems(400, 404) } } },
     async (request) => {
       request.sessionId = request.params.session_id;
+      assertMayFollow(request.principal!, request.params.session_id);
       const detail = await conversations.session(request.params.session_id, { caller: callerOf(request) });
       return sessionToWire(detail, conversations.describe().map(({ name }) => name)) as z.input<typeof SessionAnswer>;
     },
@@ -159,10 +168,11 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.delete(
     "/v1/agent/sessions/:session_id",
-    { config, schema: { tags: ["sessions"], summary: "Forget a session: memory, turns, finished flows", params: SessionParams, response: { 204: NOTHING, ...problems(400, 404) } } },
+    { config, schema: { tags: ["sessions"], summary: "Forget a session: its words are gone from memory, turns, flows, events and escalations", params: SessionParams, response: { 204: NOTHING, ...problems(400, 404) } } },
     async (request, reply) => {
       const session = request.params.session_id;
       request.sessionId = session;
+      assertNotOwn(session);
       await conversations.forget(session, { caller: callerOf(request) });
       parts.audit?.({ who: callerOf(request), what: "session.delete", subject: session });
       return reply.code(204).send(null);
@@ -178,19 +188,20 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
 type ChatAnswerJson = z.input<typeof ChatAnswer>;
 
-/** A checked request in the engine's words. Throws `MESSAGE_TOO_LARGE`, `MESSAGE_INVALID`. */
-function turnRequestOf(body: ChatBody): TurnRequest {
+/** A checked request in the engine's words. Throws `SESSION_RESERVED`, `MESSAGE_TOO_LARGE`, `MESSAGE_INVALID`. */
+function turnRequestOf(body: ChatBody, messageBytes: number): TurnRequest {
   const { session_id: session, slots, ...rest } = body;
-  if (Buffer.byteLength(body.message) > MAX_MESSAGE_BYTES) {
-    throw fieldError("MESSAGE_TOO_LARGE", "message", "is longer than 64 KiB of UTF-8", "Send it in parts.");
-  }
+  assertNotOwn(session);
+  const bytes = Buffer.byteLength(body.message);
+  if (bytes > messageBytes) throw fieldError("MESSAGE_TOO_LARGE", "message", `has ${bytes} bytes of UTF-8; ${messageBytes} are allowed`, "Send it in parts.");
   if (body.message.trim() === "" && slots === undefined) throw fieldError("MESSAGE_INVALID", "message", "is empty", "Only slots may come without words.");
   return { session, ...(fromWire(rest) as Omit<TurnRequest, "session" | "slots">), ...(slots === undefined ? {} : { slots: slots as JsonObject }) };
 }
 
 function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
   const key = request.headers["idempotency-key"];
-  return { caller: callerOf(request), path: request.routeOptions.url, ...(typeof key === "string" ? { key } : {}) };
+  const traceParent = request.headers["traceparent"];
+  return { caller: callerOf(request), path: request.routeOptions.url, ...(typeof key === "string" && { key }), ...(typeof traceParent === "string" && { traceParent }) };
 }
 
 /** Goes on behind `seq` (undefined: from the start), or answers 204 when `DONE` was read. */

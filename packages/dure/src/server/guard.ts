@@ -3,6 +3,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { Caller } from "../engine/api.ts";
 import { assertMay, decideOrigin, identify, isHostAllowed, isLoopbackAddress, isUnsafe, type Principal, type RouteScope } from "./access.ts";
 import { assertQueryDecodes } from "./body.ts";
+import { SERVER_LIMITS } from "./limits.ts";
 import type { ServerParts } from "./server.ts";
 import type { SseStream } from "./sse.ts";
 
@@ -17,9 +18,6 @@ export interface RequestLimits {
   readonly logins?: number | undefined;
 }
 
-const PER_ADDRESS = 1_200;
-const PER_LOOPBACK = 600_000;
-const LOGINS = 30;
 /** An open stream asks this often whether its token still lives, milliseconds. */
 const RECHECK_MS = 15_000;
 
@@ -31,9 +29,9 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
   const { auth, limits = {}, allowedHosts = [], corsOrigins = [] } = parts;
   const timeWindow = 60_000;
   const forAddress = (request: FastifyRequest): number =>
-    isLoopbackAddress(request.ip) ? (limits.perLoopback ?? PER_LOOPBACK) : (limits.perAddress ?? PER_ADDRESS);
+    isLoopbackAddress(request.ip) ? (limits.perLoopback ?? SERVER_LIMITS.perLoopback) : (limits.perAddress ?? SERVER_LIMITS.perAddress);
   const countAddress = app.createRateLimit({ timeWindow, max: forAddress });
-  const countLogin = app.createRateLimit({ timeWindow, max: limits.logins ?? LOGINS });
+  const countLogin = app.createRateLimit({ timeWindow, max: limits.logins ?? SERVER_LIMITS.logins });
   const countToken = app.createRateLimit({
     timeWindow,
     max: (request) => limits.perToken ?? forAddress(request),
@@ -114,7 +112,7 @@ function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): 
   if (decision.allowed) return;
   throw new DureError("ORIGIN_NOT_ALLOWED", `The request is refused because ${decision.because}.`, {
     class: "forbidden",
-    hint: "Call from dure's own page or with a token; list other pages' origins in the server's CORS setting.",
+    hint: "Call from dure's own page or with a token; list other pages' origins in `server.origins`.",
   });
 }
 
@@ -178,7 +176,7 @@ function draining(): DureError {
 function hostNotAllowed(host: string | undefined): DureError {
   return new DureError("HOST_NOT_ALLOWED", `The Host header ${host === undefined ? "is missing" : `names ${JSON.stringify(host)}`}, which is not this server.`, {
     class: "forbidden",
-    hint: "Use 127.0.0.1 or localhost, or list the name in the server's allowed hosts.",
+    hint: "Use 127.0.0.1 or localhost, or list the name in `server.allowedHosts`.",
   });
 }
 

@@ -3,7 +3,8 @@ import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { isOver, JOB_STATUSES, OUTCOMES, type Job, type JobStatus } from "../jobs/job.ts";
-import type { AskRequest, AskResult, JobDetail, JobFrame, Jobs } from "../jobs/jobs.ts";
+import type { AskRequest, AskResult } from "../jobs/ask.ts";
+import type { JobDetail, JobFrame, Jobs } from "../jobs/jobs.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
@@ -43,6 +44,7 @@ const JobJson = z
     waiting: z.literal("person").nullable(),
     created_at: time,
     finished_at: time.nullable(),
+    turn_started_at: time.nullable().meta({ description: "Since when the exchange turn under way is led." }),
   })
   .meta({ id: "Job", description: "The durable record of an exchange between two agents." });
 
@@ -69,8 +71,8 @@ const AskBody = z.object({
   wait_sec: z.number().min(0).max(300).optional().meta({ description: "How long to wait for the answer. Default 30; 0 returns at once." }),
   max_turns: z.int().min(0).max(1_000).optional().meta({ description: "Longest exchange; without it the kind of the request decides." }),
   topic: z.string().max(200).optional(),
-  conversation_id: z.string().max(100).optional().meta({ description: "Goes on with an earlier conversation." }),
-  payload: z.looseObject({ kind: z.string() }).optional().meta({ description: "`task_delegation`, `status_report`, `question` or `answer`, with members of its own." }),
+  conversation_id: z.string().max(100).optional().meta({ description: "The conversation that it belongs to. The last words of the same two agents in it are told at the beginning." }),
+  payload: z.looseObject({ kind: z.string() }).optional().meta({ description: "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at most 12 KiB as text, told whole." }),
 });
 
 const AskHeaders = z.looseObject({
@@ -194,7 +196,7 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
 
   app.post(
     "/v1/jobs/:id/retry",
-    { config, schema: { tags: ["jobs"], summary: "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409) } } },
+    { config, schema: { tags: ["jobs"], summary: "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) } } },
     async (request) => {
       const who = callerOf(request);
       const job = await jobs.retry(request.params.id, { tenant: who.tenant });
@@ -211,8 +213,8 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
         tags: ["jobs"],
         summary: "A person's words for the next exchange turn; they go before what the agents say",
         params,
-        body: z.object({ text: z.string().meta({ description: "At most 16 KiB of UTF-8." }), as_person: z.string().trim().min(1).max(60).optional().meta({ description: "Name to speak under; with a token it needs scope `admin`." }) }),
-        response: { 202: z.object({ status: z.literal("heard") }).meta({ description: "Stored; the next turn is told it." }), ...problems(400, 401, 403, 404, 409) },
+        body: z.object({ text: z.string().meta({ description: "At most 16 KiB of UTF-8, told whole. What waits for one turn: 20 texts, 20 KiB." }), as_person: z.string().trim().min(1).max(60).optional().meta({ description: "Name to speak under; with a token it needs scope `admin`." }) }),
+        response: { 202: z.object({ status: z.literal("heard") }).meta({ description: "Stored; the next turn is told it." }), ...problems(400, 401, 403, 404, 409, 429) },
       },
     },
     async (request, reply) => {

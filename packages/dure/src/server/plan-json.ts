@@ -5,6 +5,8 @@ import type { Plan, Port, WorkerSpec } from "../plans/plan.ts";
 import type { PlanView } from "../plans/run/plan-desk.ts";
 import type { PortDetail, RunDetail } from "../plans/run/plans.ts";
 import type { PlanPort, PlanRun, PlanStep } from "../plans/run/run.ts";
+import { compareClaim } from "../plans/workers/claims.ts";
+import { STALLED_MS } from "../plans/workers/worker.ts";
 
 /** How plans and runs stand on the wire: what people look at, without the machine's own paths and secrets. */
 
@@ -19,7 +21,7 @@ const member = z.enum(["implementer", "tester", "orchestrator"]);
 const BecauseJson = z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }).meta({ id: "Because", description: "Why something stands as it does." });
 
 const ModeJson = z.object({
-  mode: z.enum(["one-context", "in-order", "parallel"]),
+  mode: z.enum(["in-order", "parallel"]),
   because: z.string(),
   conditions: z.array(z.object({ name: z.string(), value: z.string(), holds: z.boolean() })).meta({ description: "Each condition of docs/spec/plans §5 with its value." }),
 });
@@ -52,6 +54,7 @@ const planFields = {
   roles: z.string().meta({ description: "hexagonal, modules or own." }),
   limits: z.object({ max_concurrency: z.int(), parallel_enabled: z.boolean(), timeout_per_port_ms: z.number(), tries: z.int(), merge: z.enum(["at_end", "as_ready"]), budget: budget.optional() }),
   isolation_wanted: z.enum(["enforced", "audit"]),
+  violations: z.enum(["stop", "refuse"]).meta({ description: "What follows from a request outside of the scope: the second one ends the worker, or each is refused and it goes on." }),
   workers: z.array(z.object({ role: z.string(), kind: z.enum(["acp", "model", "command", "offline"]), command: z.array(z.string()).optional(), model: z.string().optional() })).meta({ description: "Who works for whom; `default` for roles without one of their own." }),
   contracts: z.array(z.object({ path: z.string(), by: z.string() })),
 };
@@ -65,7 +68,7 @@ export const PlanViewJson = z
     ports: z.array(z.object({ ...portFields, timeout_ms: z.number() })),
     levels: z.array(z.array(z.string())).meta({ description: "Ports by the number of steps that must have been taken before them." }),
     critical_path: z.array(z.string()),
-    max_parallel: z.int(),
+    max_parallel: z.int().meta({ description: "Ports that can work at the same time: as many as nobody waits for another, within max_concurrency; 1 in order." }),
     mode: ModeJson,
     base_commit: z.string(),
     unowned: z.array(z.string()).meta({ description: "Files of the base that nobody owns, at most 200." }),
@@ -147,10 +150,11 @@ const StepJson = z
     task: z.string(),
     tokens_in: tokens,
     tokens_out: tokens,
-    output: z.looseObject({}).nullable().meta({ description: "What came of it: of a worker {status, summary, claimed_files, error?, commit, changes, violations}, of the acceptance {feedback, framework, exit_code, because, output}." }),
+    output: z.looseObject({}).nullable().meta({ description: "What came of it: of a worker {status, summary, claimed_files, failed_files?, unclaimed_files?, error?, commit, changes, violations} (failed_files: claimed and not changed; unclaimed_files: changed and not claimed; neither of a program, which claims nothing), of the acceptance {feedback, framework, exit_code, because, output}." }),
     log: z.string().meta({ description: "The end of what was printed and said." }),
     started_at: time,
-    seen_at: time,
+    seen_at: time.meta({ description: "When it last gave a sign." }),
+    stalled: z.boolean().meta({ description: "A worker that works gave no sign for 10 s." }),
     finished_at: time.nullable(),
   })
   .meta({ id: "PlanStep" });
@@ -205,19 +209,20 @@ export function runToWire(run: PlanRun): z.infer<typeof RunJson> {
   return { ...(toWire(only(run, RUN_KEYS)) as object), plan: run.plan.name } as z.infer<typeof RunJson>;
 }
 
-export function detailToWire(run: RunDetail): z.infer<typeof RunDetailJson> {
+/** @param now of the database's clock, as near as it is known here: milliseconds since the epoch. */
+export function detailToWire(run: RunDetail, now: number): z.infer<typeof RunDetailJson> {
   return {
     ...runToWire(run),
     definition: planToWire(run.plan),
     ports: run.ports.map((port) => portToWire(port, run.plan.ports[port.position]!, port.triesMade)),
-    orchestrator: run.orchestrator.map(stepToWire),
+    orchestrator: run.orchestrator.map((step) => stepToWire(step, now)),
   };
 }
 
-export function portDetailToWire(port: PortDetail, plan: Plan): z.infer<typeof PortDetailJson> {
+export function portDetailToWire(port: PortDetail, plan: Plan, now: number): z.infer<typeof PortDetailJson> {
   return {
     ...portToWire(port, plan.ports[port.position]!, Math.max(0, ...port.steps.flatMap((step) => (step.kind === "implement" ? [step.try] : [])))),
-    steps: port.steps.map(stepToWire),
+    steps: port.steps.map((step) => stepToWire(step, now)),
     messages: toWire(port.messages) as z.infer<typeof PortDetailJson>["messages"],
     violations: toWire(port.violations) as z.infer<typeof PortDetailJson>["violations"],
   };
@@ -227,10 +232,10 @@ const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit"
 const PORT_KEYS = ["id", "status", "because", "attempt", "triesPair", "triesOrchestrator", "spentMs", "timeMs", "tokensIn", "tokensOut", "tokensMost", "hint", "grants", "startCommit", "resultCommit", "startedAt", "finishedAt"] as const satisfies readonly (keyof PlanPort)[];
 const STEP_KEYS = ["id", "node", "port", "try", "kind", "member", "worker", "status", "starts", "progress", "task", "tokensIn", "tokensOut", "log", "startedAt", "seenAt", "finishedAt"] as const satisfies readonly (keyof PlanStep)[];
 
-function planToWire({ name, base, setup, integration, roles, limits, isolation, workers, contracts }: Plan): z.infer<typeof RunDetailJson>["definition"] {
+function planToWire({ name, base, setup, integration, roles, limits, isolation, violations = "stop", workers, contracts }: Plan): z.infer<typeof RunDetailJson>["definition"] {
   const workerOf = ([role, spec]: [string, WorkerSpec]): object => ({ role, kind: spec.kind, ...("command" in spec && { command: spec.command }), ...("model" in spec && { model: spec.model }) });
   const all: [string, WorkerSpec][] = [...(workers.default ? [["default", workers.default] as [string, WorkerSpec]] : []), ...(workers.orchestrator ? [["orchestrator", workers.orchestrator] as [string, WorkerSpec]] : []), ...Object.entries(workers.byRole)];
-  return toWire({ plan: name, base, setup, integration, roles: roles.preset, limits, isolationWanted: isolation, workers: all.map(workerOf), contracts }) as z.infer<typeof RunDetailJson>["definition"];
+  return toWire({ plan: name, base, setup, integration, roles: roles.preset, limits, isolationWanted: isolation, violations, workers: all.map(workerOf), contracts }) as z.infer<typeof RunDetailJson>["definition"];
 }
 
 function definitionToWire(port: Port): z.infer<typeof PlanViewJson>["ports"][number] {
@@ -242,11 +247,19 @@ function portToWire(port: PlanPort, definition: Port, triesMade: number): z.infe
   return toWire({ ...work, ...only(port, PORT_KEYS), triesMade }) as z.infer<typeof RunDetailJson>["ports"][number];
 }
 
+/** Of a step of a worker that has ended; other kinds have neither. */
+interface StepWork {
+  readonly result?: { readonly claimedFiles: readonly string[]; readonly error?: unknown };
+  readonly changes?: readonly { readonly path: string }[];
+}
+
 /** The answer of a worker stands beside its commit, not below it. */
-function stepToWire(step: PlanStep): z.infer<typeof StepJson> {
-  const output = step.output as { readonly result?: object } | null;
+function stepToWire(step: PlanStep, now: number): z.infer<typeof StepJson> {
+  const output = step.output as StepWork | null;
   const { result, ...rest } = output ?? {};
-  return { ...(toWire(only(step, STEP_KEYS)) as object), output: output && toWire({ ...result, ...rest }) } as z.infer<typeof StepJson>;
+  const claim = result && rest.changes && compareClaim(step.worker, result, rest.changes);
+  const stalled = step.status === "running" && step.member !== null && now - step.seenAt > STALLED_MS;
+  return { ...(toWire(only(step, STEP_KEYS)) as object), stalled, output: output && toWire({ ...result, ...rest, ...claim }) } as z.infer<typeof StepJson>;
 }
 
 function only<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {

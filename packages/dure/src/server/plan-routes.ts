@@ -158,7 +158,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   );
 
   app.get("/v1/runs/:id", { config: read, schema: { tags, summary: "One run with its plan and its ports", params: runParams, response: { 200: RunDetailJson, ...problems(400, 401, 403, 404) } } }, async (request) =>
-    detailToWire(await runs.detail(request.params.id, { tenant: callerOf(request).tenant })),
+    detailToWire(await runs.detail(request.params.id, { tenant: callerOf(request).tenant }), parts.clock.now()),
   );
 
   app.get(
@@ -234,7 +234,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     async (request) => {
       const { tenant } = callerOf(request);
       const [run, port] = await Promise.all([runs.get(request.params.id, { tenant }), runs.port(request.params.id, request.params.port, { tenant })]);
-      return portDetailToWire(port, run.plan);
+      return portDetailToWire(port, run.plan, parts.clock.now());
     },
   );
 
@@ -309,13 +309,46 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       },
     },
     async (request) => {
-      const token = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? "")?.[1];
-      if (token === undefined) throw new DureError("HOOK_TOKEN_INVALID", "The token of a step is missing.", { class: "unauthorized", hint: "Call `dure hook test-feedback` from a worker; it has the token." });
-      const { decision, notifications } = await runs.takeTestReport(token, parseTestFeedback(request.body));
+      const { decision, notifications } = await runs.takeTestReport(stepTokenOf(request), parseTestFeedback(request.body));
       return { decision, notifications: [...notifications] };
     },
   );
+
+  app.post(
+    "/v1/hooks/ask",
+    {
+      config: { scope: "public" },
+      schema: {
+        tags,
+        summary: "Asks the other member of the pair for the worker of a running step, and waits for the answer; the bearer token is the step's own (DURE_HOOK_TOKEN)",
+        body: z.object({ question: z.string().trim().min(1).max(4_000) }),
+        response: { 200: z.object({ answer: z.string() }), ...problems(400, 401, 429, 503) },
+      },
+    },
+    async (request, reply) => desk.requests.ask(stepTokenOf(request), request.body.question, { signal: whileAsked(reply) }),
+  );
+
+  app.post(
+    "/v1/hooks/request-access",
+    {
+      config: { scope: "public" },
+      schema: {
+        tags,
+        summary: "Asks the operator for a path that the worker of a running step may not use; what is allowed counts from its next try on. The bearer token is the step's own (DURE_HOOK_TOKEN)",
+        body: z.object({ path: z.string().min(1).max(1_024), wants: z.enum(["read", "own"]), why: z.string().trim().min(1).max(2_000) }),
+        response: { 200: z.object({ granted: z.boolean(), note: z.string() }), ...problems(400, 401, 429) },
+      },
+    },
+    async (request) => desk.requests.requestAccess(stepTokenOf(request), request.body),
+  );
 };
+
+/** The token of a step, as its tools send it. */
+function stepTokenOf(request: FastifyRequest): string {
+  const token = /^Bearer +([\x21-\x7e]{1,200})$/i.exec(request.headers.authorization ?? "")?.[1];
+  if (token === undefined) throw new DureError("HOOK_TOKEN_INVALID", "The token of a step is missing.", { class: "unauthorized", hint: "Call `dure hook` from a worker; it has the token." });
+  return token;
+}
 
 async function isEmpty(frames: AsyncIterable<RunFrame>): Promise<boolean> {
   for await (const _ of frames) return false;
@@ -328,7 +361,7 @@ async function sendRun(parts: ServerParts, request: FastifyRequest, stream: SseS
   try {
     for await (const item of frames) {
       if (stream.ended) break;
-      stream.write(frameOf(item));
+      stream.write(frameOf(item, parts.clock.now()));
       if (stream.isFull) await stream.roomAgain();
     }
     stream.end();
@@ -341,10 +374,10 @@ async function sendRun(parts: ServerParts, request: FastifyRequest, stream: SseS
   if (stream.wasCut) parts.logger.warn({ request: request.id }, "reader of a run was cut off because it did not read; it can resume");
 }
 
-function frameOf(item: RunFrame): string {
+function frameOf(item: RunFrame, now: number): string {
   switch (item.kind) {
     case "run":
-      return frame("run", detailToWire(item.run), item.position);
+      return frame("run", detailToWire(item.run, now), item.position);
     case "event":
       return frame(item.event.type, toWire(item.event), item.event.id);
     case "reset":

@@ -10,6 +10,7 @@ import { readEventPosition, type EventSource } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
 import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, NotReady, problems, ReadyAnswer, ReloadAnswer, ResumeHeaders, splitList } from "./schemas.ts";
 import type { Health, ServerParts } from "./server.ts";
+import { mayFollow } from "./own-sessions.ts";
 import { frame } from "./sse.ts";
 import type { Scope } from "./token-store.ts";
 
@@ -158,9 +159,10 @@ const SCOPES_OF_ROLE = {
   system: ["admin"],
 } as const satisfies Record<EventRole, readonly Scope[]>;
 
-/** Whether an event may be shown: those of one's own session with `chat`, others by their role. */
+/** Whether an event may be shown: those of one's own session with `chat`, others by their role; what is said in sessions of dure's own with their scope. */
 function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent): boolean {
-  if (filter.session !== undefined && hasScope(principal, "chat")) return true;
+  if (filter.session !== undefined && mayFollow(principal, filter.session)) return true;
+  if (event.role === "conversation" && event.session !== undefined && !mayFollow(principal, event.session)) return false;
   return SCOPES_OF_ROLE[event.role].some((scope) => hasScope(principal, scope));
 }
 

@@ -36,7 +36,7 @@ const Message = z.looseObject({
   roles: z.array(Role),
 });
 const Thread = Place.extend({ participants: z.array(z.string()), messages: z.number(), open_requests: z.number() });
-const AgentAnswer = z.looseObject({ id: z.string(), display_name: z.string(), leads: z.boolean(), accounts: z.array(z.looseObject({ adapter: z.string(), id: z.string(), state: z.string() })) });
+const AgentAnswer = z.looseObject({ id: z.string(), display_name: z.string(), leads: z.boolean(), persona: z.string().nullable().meta({ description: "Its SOUL.md; null without scope `admin`." }), accounts: z.array(z.looseObject({ adapter: z.string(), id: z.string(), platform_id: z.string().nullable(), state: z.string() })) });
 
 const MessagesQuery = z.object({
   thread: placeId.optional(),
@@ -46,6 +46,10 @@ const MessagesQuery = z.object({
   as_person: person.optional(),
 });
 const AsPerson = z.object({ as_person: person.optional() });
+const ThreadsQuery = AsPerson.extend({
+  before: z.coerce.number().min(0).optional().meta({ description: "`active_at` of the last one of a page: gives those that were last active before." }),
+  limit: z.coerce.number().int().min(1).max(500).optional().meta({ description: "Default 100." }),
+});
 const PostBody = z.object({
   text: z.string().meta({ description: "At most 100,000 characters." }),
   thread_id: placeId.optional(),
@@ -140,11 +144,12 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.get(
     "/v1/rooms/:room/threads",
-    { config, schema: { tags: ["rooms"], summary: "Threads of a room, the liveliest first", params: z.object({ room: placeId }), querystring: AsPerson, response: { 200: z.object({ items: z.array(Thread) }), ...problems(400, 401, 403, 404) } } },
+    { config, schema: { tags: ["rooms"], summary: "Threads of a room, the liveliest first", params: z.object({ room: placeId }), querystring: ThreadsQuery, response: { 200: z.object({ items: z.array(Thread) }), ...problems(400, 401, 403, 404) } } },
     async (request) => {
-      const who = whoAsks(request, request.query.as_person, false);
+      const { before, limit, as_person } = request.query;
+      const who = whoAsks(request, as_person, false);
       await rooms.place(request.params.room, who);
-      return { items: (await rooms.reader.threads(request.params.room, who)).map((thread) => toWire(thread) as z.infer<typeof Thread>) };
+      return { items: (await rooms.reader.threads(request.params.room, who, { ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) })).map((thread) => toWire(thread) as z.infer<typeof Thread>) };
     },
   );
 
@@ -186,8 +191,8 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     },
   );
 
-  app.get("/v1/agents", { config, schema: { tags: ["rooms"], summary: "The directory: agents, accounts, online, load, spend", response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) } } }, async () => ({
-    items: (await rooms.reader.agents()).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
+  app.get("/v1/agents", { config, schema: { tags: ["rooms"], summary: "The directory: agents, accounts, online, load, spend", response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) } } }, async (request) => ({
+    items: (await rooms.reader.agents({ personas: auth === "open" || hasScope(request.principal!, "admin") })).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
   }));
 
   app.post(
@@ -202,7 +207,8 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.post(
     "/v1/collaborate",
-    { config, schema: { tags: ["rooms"], summary: "Hands work to an agent on behalf of another one", body: CollaborateBody, response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) } } },
+    // Nobody speaks as an agent but its operators.
+    { config: { scope: "admin" }, schema: { tags: ["rooms"], summary: "Hands work to an agent on behalf of another one", body: CollaborateBody, response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) } } },
     async (request) => {
       const { agent, target_agent, message, topic, thread_id, channel_id, thread_name, attachments, idempotency_key } = request.body;
       const result = await rooms.collaborate(

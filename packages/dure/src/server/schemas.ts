@@ -4,11 +4,6 @@ import { SCOPES } from "./token-store.ts";
 
 /** What the wire may hold, in its own spelling. These schemas check requests and describe answers in `/openapi.json`. */
 
-/** Bytes of UTF-8 in one message. Source: docs/spec/conversation §6. */
-export const MAX_MESSAGE_BYTES = 64 * 1024;
-/** Bytes of one body: a message, its slots and the quoting of JSON. */
-export const MAX_BODY_BYTES = 128 * 1024;
-
 const sessionId = z
   .string()
   .regex(/^[A-Za-z0-9._:@-]{1,200}$/, "must be 1–200 characters of A-Z a-z 0-9 . _ : @ -")
@@ -25,7 +20,7 @@ const timeZone = z
 const service = z.string().min(1).max(100);
 const slots = z.record(z.string(), z.unknown()).meta({ description: "Slots edited on a card; their names are the service's." });
 const confirmId = z.string().min(1).max(200).meta({ description: "`ui_hint.confirm_id` of the DONE that asked." });
-const message = z.string().meta({ description: "At most 64 KiB of UTF-8; empty only together with slots." });
+const message = z.string().meta({ description: "At most 64 KiB of UTF-8 unless the team says otherwise; empty only together with slots." });
 
 export const ChatBody = z.object({
   session_id: sessionId,

@@ -21,12 +21,12 @@ import { escalationRoutes, type EscalationInbox } from "./escalation-routes.ts";
 import type { EventSource } from "./event-source.ts";
 import { guardRequests, type RequestLimits } from "./guard.ts";
 import { jobRoutes } from "./job-routes.ts";
+import { bodyBytesFor, SERVER_LIMITS } from "./limits.ts";
 import { describeRoute } from "./openapi.ts";
 import { planRoutes } from "./plan-routes.ts";
 import { platformRoutes } from "./platform-routes.ts";
 import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
-import { MAX_BODY_BYTES } from "./schemas.ts";
 import { SseStreams, type SseLimits } from "./sse.ts";
 import type { TokenStore } from "./token-store.ts";
 
@@ -63,11 +63,15 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Origins whose pages may call with a token, such as `https://app.example.com`. Default none. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` says who asks. Default none: the peer of the connection asks. */
+  readonly trustProxy?: readonly string[] | undefined;
   /** Told of what people do: stop, delete, log in and out. Must not throw. */
   readonly audit?: ((entry: AuditEntry) => void) | undefined;
 }
 
 export interface ServerLimits extends RequestLimits, SseLimits {
+  /** Bytes of UTF-8 in one message; the limit of bodies follows from it. Default 65 536. */
+  readonly messageBytes?: number | undefined;
   /** How long a closing server waits for answers under way, such as the turn of a `POST /v1/agent/chat`, milliseconds; 1 s later it cuts. Default 10 000. */
   readonly drainMs?: number | undefined;
 }
@@ -98,7 +102,8 @@ export interface ServerParts extends ServerOptions {
  */
 export function createServer(options: ServerOptions): FastifyInstance {
   const app = Fastify({
-    bodyLimit: MAX_BODY_BYTES,
+    bodyLimit: bodyBytesFor(options.limits?.messageBytes ?? SERVER_LIMITS.messageBytes),
+    trustProxy: trustedProxies(options.trustProxy),
     exposeHeadRoutes: false, // a HEAD must not run a GET that starts a turn
     forceCloseConnections: "idle",
     requestTimeout: 60_000, // for the request to come in, however slowly; an answer may take as long as it takes
@@ -145,6 +150,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
+/** None is `false`: an empty list would make Fastify read the header all the same. */
+function trustedProxies(proxies: readonly string[] = []): string[] | false {
+  return proxies.length > 0 && [...proxies];
+}
+
 /** A connection that became idle while the server closes is looked for this often, milliseconds: Node closes only those that were idle before. */
 const IDLE_SWEEP_MS = 50;
 /** Between "we wait no longer" and cutting what is left, milliseconds: time for the last answers to leave. */
@@ -153,7 +163,7 @@ const LAST_ANSWERS_MS = 1_000;
 /** Ends the streams, then whoever waits, then whoever does not read: closing always ends. */
 function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, closing: AbortController): void {
   streams.drain();
-  const drainMs = limits?.drainMs ?? 10_000;
+  const drainMs = limits?.drainMs ?? SERVER_LIMITS.drainMs;
   const cancels = [
     clock.every(IDLE_SWEEP_MS, () => app.server.closeIdleConnections()),
     clock.after(drainMs, () => closing.abort()),
@@ -165,7 +175,7 @@ function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, cl
 /** Listens. Throws `BIND_NEEDS_TOKEN` for an address that others can reach without tokens, `PORT_IN_USE`. */
 export async function startServer(app: FastifyInstance, options: { host?: string; port: number }): Promise<{ url: string; port: number }> {
   const host = options.host ?? "127.0.0.1";
-  assertBindable(host, app.auth);
+  await assertBindable(host, app.auth);
   try {
     await app.listen({ host, port: options.port });
   } catch (cause) {

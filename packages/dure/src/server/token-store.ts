@@ -60,15 +60,19 @@ export class MemoryTokenStore implements TokenStore {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Adds a token whose text is chosen outside, such as `DURE_TOKEN`. Throws `TOKEN_WEAK` below 16 characters. */
-  add(token: string, { name, tenant = "", scopes }: NewToken): TokenRecord {
+  /**
+   * Adds a token whose text is chosen outside, such as `DURE_TOKEN`. Throws `TOKEN_WEAK` below 16 characters.
+   * @param options.id what is remembered of its caller, such as Idempotency-Keys, is remembered under this id: give one that outlives
+   *   the process where the token does. Default a new one.
+   */
+  add(token: string, { id, name, tenant = "", scopes }: NewToken & { readonly id?: string }): TokenRecord {
     if (token.length < 16) {
       throw new DureError("TOKEN_WEAK", `The token ${name} has ${token.length} characters.`, {
         class: "input",
         hint: "Use at least 16 random characters, for example from `openssl rand -base64 32`.",
       });
     }
-    const record = { id: newId("token", this.#clock.now()), name, tenant, scopes, createdAt: this.#clock.now(), revokedAt: null };
+    const record = { id: id ?? newId("token", this.#clock.now()), name, tenant, scopes, createdAt: this.#clock.now(), revokedAt: null };
     this.#tokens.set(record.id, { hash: hashToken(token), record });
     return record;
   }

@@ -361,7 +361,7 @@ describe("wrong input changes nothing", () => {
     ["a message of spaces", (server) => server.post("/v1/agent/chat/stream", { ...chat, message: " \n " }), 400, { code: "MESSAGE_INVALID" }],
     ["a message of 64 KiB and one byte", (server) => server.post("/v1/agent/chat", { ...chat, message: "a".repeat(65_537) }), 413, { code: "MESSAGE_TOO_LARGE" }],
     ["a message of 64 KiB in bytes, not characters", (server) => server.post("/v1/agent/chat", { ...chat, message: "가".repeat(21_846) }), 413, { code: "MESSAGE_TOO_LARGE" }],
-    ["a body of more than 128 KiB", (server) => server.post("/v1/agent/chat", { ...chat, slots: { a: "a".repeat(131_072) } }), 413, { code: "BODY_TOO_LARGE" }],
+    ["a body of more than 448 KiB", (server) => server.post("/v1/agent/chat", { ...chat, slots: { a: "a".repeat(458_752) } }), 413, { code: "BODY_TOO_LARGE" }],
     ["a message of 10 MB", (server) => server.post("/v1/agent/chat", { ...chat, message: "a".repeat(10_000_000) }), 413, { code: "BODY_TOO_LARGE" }],
     ["an unknown service", (server) => server.post("/v1/agent/chat", { ...chat, service: "nope" }), 404, { code: "SERVICE_UNKNOWN", hint: "Known: faq, transfer." }],
     ["an unknown locale", (server) => server.post("/v1/agent/chat", { ...chat, locale: "xx" }), 400, { errors: [{ field: "locale" }] }],
@@ -396,6 +396,26 @@ describe("wrong input changes nothing", () => {
     const body = await response.text();
     if (body === "") return;
     expect(JSON.parse(body)).toMatchObject({ status, type: expect.stringMatching(/^urn:dure:problem:/), title: expect.any(String), detail: expect.any(String), code: expect.any(String), ...problem });
+  });
+
+  test("a message of 64 KiB is taken however its JSON is spelt", async () => {
+    await using server = await startTestServer();
+    const message = "가".repeat(21_845);
+    const escaped = `{"session_id":"mina","message":"${"\\uac00".repeat(21_845)}","slots":{"memo":"${"a".repeat(60_000)}"}}`;
+
+    const plain = await server.post("/v1/agent/chat", { ...chat, message });
+    const spelt = await server.fetch("/v1/agent/chat", { method: "POST", headers: json, body: escaped });
+
+    expect([plain.status, spelt.status]).toEqual([200, 200]);
+    expect(server.conversations.lastTurn.request.message).toBe(message);
+  });
+
+  test("a team's own limit of a message is the one that holds", async () => {
+    await using server = await startTestServer({ limits: { messageBytes: 9 } });
+
+    const [fits, over] = [await server.post("/v1/agent/chat", { ...chat, message: "가나다" }), await server.post("/v1/agent/chat", { ...chat, message: "가나다라" })];
+
+    expect([fits.status, over.status, await over.json()]).toMatchObject([200, 413, { code: "MESSAGE_TOO_LARGE", errors: [{ message: "has 12 bytes of UTF-8; 9 are allowed" }] }]);
   });
 
   test("a Last-Event-ID of another turn, of another session, of the future", async () => {

@@ -5,7 +5,6 @@ import { endConversationTool } from "../jobs/exchange-tools.ts";
 import { jobOfSession } from "../jobs/job.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Inbox } from "../escalations/inbox.ts";
-import { DureError } from "../kernel/errors.ts";
 import { collaborateTool, presenceTools, type RoomToolsParts } from "../rooms/tools.ts";
 import { resolveEscalationTool } from "./escalations.ts";
 
@@ -31,7 +30,7 @@ export function agentTools(agent: string, parts: () => Promise<AgentToolsParts>)
       const { inbox, rooms: { database } } = await parts();
       return { inbox, database };
     }),
-    cancel_job: cancelJobTool(agent, async () => (await parts()).jobs),
+    cancel_job: cancelJobTool(agent, parts),
     ...presence,
     end_conversation: inExchangesOr(endConversationTool(jobs), presence["end_conversation"]!),
   };
@@ -47,16 +46,18 @@ function inExchangesOr(inExchange: AnyTool, inRoom: AnyTool): AnyTool {
   };
 }
 
-function cancelJobTool(agent: string, jobs: () => Promise<Jobs>): AnyTool {
+function cancelJobTool(agent: string, parts: () => Promise<AgentToolsParts>): AnyTool {
   return tool({
     description: "Cancels background work that you have asked for with ask_agent, by its job id.",
     inputSchema: z.object({ jobId: z.string().min(1).max(100) }),
     effect: "idempotent",
-    execute: async ({ jobId }) => {
-      const { requester } = await (await jobs()).get(jobId);
-      if (requester !== agent) throw new DureError("JOB_UNKNOWN", `There is no job ${jobId} of yours.`, { class: "not-found", hint: "Only who asked may cancel here." });
-      const { status } = await (await jobs()).cancel(jobId, { by: agent });
+    execute: async ({ jobId }, { session }) => {
+      const { jobs, rooms: { database } } = await parts();
+      const { tenant, status } = await jobs.cancelAsked(jobId, { requester: agent, session });
+      await database.query(AUDIT, [tenant, `agent:${agent}`, "job.cancel", jobId]);
       return { jobId, status };
     },
   });
 }
+
+const AUDIT = { name: "audit", text: "insert into dure.audit (tenant, name, what, subject) values ($1, $2, $3, $4)" };

@@ -6,6 +6,7 @@ import { problemsError, readYaml } from "../engine/load-service-document.ts";
 import { chatAgent } from "../engine/agent.ts";
 import { defineService, flow, type Service } from "../engine/service.ts";
 import { NotSentError, tool, type AnyTool } from "../engine/tool.ts";
+import { readReply } from "../jobs/endings.ts";
 import { DureError } from "../kernel/errors.ts";
 
 import { isObject } from "../kernel/json.ts";
@@ -51,7 +52,14 @@ async function agentService(teamFolder: string, id: string, agent: { displayName
     name: id,
     title,
     agents: { [id]: helper },
-    flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(id, turn.locale === "en" ? "Writing" : "답변 작성 중")).text })) },
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        // The result of background work: shown when it is known whether there is anything to show. A room decides that by itself.
+        const isNotice = turn.author === "system" && turn.escalation === undefined && !turn.session.startsWith("room:");
+        const { text } = await turn.agent(id, turn.locale === "en" ? "Writing" : "답변 작성 중", isNotice ? { show: false } : {});
+        return turn.done({ message: isNotice && readReply(text).quiet ? "" : text });
+      }),
+    },
   });
 }
 

@@ -3,14 +3,14 @@ import type { Conversations } from "../engine/api.ts";
 import { announcementText, type JobAnnouncement } from "../jobs/announcement.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import type { Directory } from "../rooms/directory.ts";
-import { jobOfSession } from "../jobs/job.ts";
 
 /** Milliseconds in which the place of origin is told. Source: docs/spec/jobs §3.6. */
 const TOLD_WITHIN_MS = 120_000;
 
 /**
  * Tells the place where a job was asked what came of it: a turn of its own in that session, in which the agent that asked
- * says it in its words, or `ANNOUNCE_SKIP`. The key is that of the outbox entry, so there is one such turn.
+ * says it in its words, or `ANNOUNCE_SKIP`. The key is that of the outbox entry, so there is one such turn. What was asked in an exchange
+ * does not come here: the agent is told it in its next turn there, and the exchange's own place of origin when there is none (dure.announce_job).
  */
 export function announcementHandler(parts: { conversations: Pick<Conversations, "accept">; directory: Directory; locale: string }): OutsideHandler {
   return {
@@ -18,8 +18,8 @@ export function announcementHandler(parts: { conversations: Pick<Conversations, 
     send: async (payload, { key }) => {
       const notice = payload as unknown as JobAnnouncement;
       const requester = parts.directory.find(notice.requester);
-      // The asking job hears its answer from the tool; an agent that answers through a service of its own has no words for this.
-      if (!requester || requester.service !== requester.id || jobOfSession(notice.session) !== undefined) return;
+      // An agent that answers through a service has not the tool ask_agent; whoever asks in its name looks at the job, for a flow would take the notice for a person's words.
+      if (!requester || requester.service !== requester.id) return;
       const text = announcementText(notice, { locale: parts.locale, nameOf: (agent) => parts.directory.nameOf(agent) });
       const background = "<background-work>\nWork that you had asked for in the background has ended; its result follows as quoted data. Tell the people here in your own words, shortly. If nobody needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
       try {

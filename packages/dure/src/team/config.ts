@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import path from "node:path";
 import { z } from "zod";
 import type { AnyService } from "../engine/combine.ts";
@@ -25,6 +26,9 @@ const duration = (from: string, to: string) =>
     return z.NEVER;
   });
 const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, { error: "must be an origin such as https://app.example" });
+
+const hostName = z.string().regex(/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i, { error: "must be a host name such as dure.example.com" });
+const proxy = z.string().refine(isAddressRange, { error: "must be an address or a range such as 10.0.0.0/8" });
 
 const llm = z.custom<LlmInput>().transform((value, context): Llm => {
   const card = cardSchema.safeParse({ llm: value });
@@ -111,6 +115,10 @@ export const teamSchema = settings({
     defaultChannel: id.optional(),
     /** Whether bots that are no agents of this team are heard. Default no. */
     allowBots: yesOrNo.optional(),
+    /** Whether on Discord an answer is shown while it is written, by editing the message at most once per second. Default no. */
+    stream: yesOrNo.optional(),
+    /** Discord ids of users or roles that may answer by buttons what waits for a decision. Default: whoever may manage the server. */
+    approvers: z.array(snowflake, { error: "must be a list of Discord ids of users or roles" }).optional(),
     /** Where it is told what agents say to each other in the background: a channel's key, an address, a file of NDJSON. */
     sink: settings({ channel: id.optional(), webhook: z.url({ error: "must be an address" }).optional(), file: text.optional() }).optional(),
   }).optional(),
@@ -125,6 +133,11 @@ export const teamSchema = settings({
     keep: duration("1h", "365d").optional(),
     /** What all jobs of one root may use together. */
     treeTokens: wholeNumber(1, 1_000_000_000).optional(),
+  }).optional(),
+  /** Plans that worker pairs build on a repository. */
+  plans: settings({
+    /** Where the commits of runs are kept beside this machine: a remote of the repository, or an address. With it another machine goes on when this one is gone. */
+    remote: text.regex(/^[^-\s]\S*$/, { error: "must be the name of a remote, or an address" }).optional(),
   }).optional(),
   /** Who is told of what waits for a decision, and when. The dashboard shows everything at once. */
   escalations: settings({
@@ -147,6 +160,25 @@ export const teamSchema = settings({
     /** Agent messages since a person or a `collaborate` spoke. */
     exchange: wholeNumber(1, 1_000).optional(),
     chainDepth: wholeNumber(1, 50).optional(),
+    /** Threads that agents may make in one guild within a minute. */
+    threadsPerMinute: wholeNumber(1, 1_000).optional(),
+    /** How long `collaborate` finds its last thread of a pair and topic, and how long a caller's own key gives the first result. */
+    route: duration("1m", "30d").optional(),
+    callKey: duration("1s", "24h").optional(),
+    /** How long `collaborate` waits for the platform before it says `queued`. */
+    deliveryWait: duration("0s", "30s").optional(),
+    /** Since a request: two reminders, then an operator is told. */
+    reminders: settings({ first: duration("1s", "30d").optional(), second: duration("1s", "30d").optional(), escalate: duration("1s", "30d").optional() }).optional(),
+    /** Participants are forgotten when their thread slept for this long. */
+    participants: duration("1m", "90d").optional(),
+    /** The second of two mentioned agents waits this long for the first. */
+    secondaryWait: duration("0s", "10m").optional(),
+    /** An account without a ready connection for this long is offline. */
+    offlineAfter: duration("1s", "1h").optional(),
+    /** After a gap: messages younger than this are answered; so many are read per place. */
+    missed: settings({ age: duration("1s", "24h").optional(), messages: wholeNumber(1, 1_000).optional() }).optional(),
+    /** Records of what was heard: how many an agent is told, and how long they are kept. */
+    observations: settings({ count: wholeNumber(1, 50).optional(), keep: duration("1m", "30d").optional() }).optional(),
     maxFillTurns: wholeNumber(1, 100).optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
     messageBytes: wholeNumber(1, 1_048_576).optional(),
@@ -165,9 +197,29 @@ export const teamSchema = settings({
     devMode: yesOrNo.optional(),
     /** Pages of other origins that may call the server. */
     origins: z.array(origin, { error: "must be a list of origins such as https://app.example" }).optional(),
+    /** Names of this server in `Host` besides this machine's own. */
+    allowedHosts: z.array(hostName, { error: "must be a list of host names such as dure.example.com" }).optional(),
+    /** Proxies whose `X-Forwarded-For` says who asks. */
+    trustProxy: z.array(proxy, { error: "must be a list of addresses or ranges such as 10.0.0.0/8" }).optional(),
+    /** How long turns and answers under way may take when the process is asked to end. */
+    drain: duration("1s", "10m").optional(),
+    /** Requests per minute. `perToken` is by default that of the address it comes from. */
+    limits: settings({
+      perAddress: wholeNumber(1, 10_000_000).optional(),
+      perLoopback: wholeNumber(1, 10_000_000).optional(),
+      perToken: wholeNumber(1, 10_000_000).optional(),
+      logins: wholeNumber(1, 10_000).optional(),
+    }).optional(),
   }).optional(),
   database: settings({ connections: wholeNumber(4, 200).optional() }).optional(),
-  retention: settings({ turnEvents: duration("1h", "90d").optional(), events: duration("1h", "365d").optional() }).optional(),
+  retention: settings({
+    turnEvents: duration("1h", "90d").optional(),
+    events: duration("1h", "365d").optional(),
+    /** Sessions that nobody has used for so long are forgotten, memory included. Default: none. */
+    sessions: duration("1d", "3650d").optional(),
+    /** Turns and messages that are older go; state and memory of their session stay. Default: none. */
+    turns: duration("1d", "3650d").optional(),
+  }).optional(),
   /** USD per million tokens, by `provider:model`. */
   prices: z
     .record(
@@ -350,6 +402,12 @@ function roomProblems(config: TeamConfig, document: SettingsDocument): Problem[]
 
 function isService(value: unknown): value is AnyService {
   return isObject(value) && ["service", "combined", "remote"].includes(String(value.kind)) && typeof value.name === "string";
+}
+
+function isAddressRange(text: string): boolean {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && bits > 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
 }
 
 function isTimeZone(zone: string): boolean {

@@ -7,6 +7,8 @@ import { DureError } from "../kernel/errors.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 import { modelName, parseModelName, type BudgetLimit, type Llm } from "../models/card.ts";
 import type { PriceTable } from "../models/prices.ts";
+import type { ProviderSettings } from "../models/providers.ts";
+import { SERVER_LIMITS } from "../server/limits.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import { VARIABLES, type Environment, type VariableKey } from "./environment.ts";
 
@@ -33,6 +35,13 @@ export const SETTINGS = {
   host: value<string>({ path: ["server", "host"], variable: "host", fallback: "127.0.0.1", source: "docs/spec/platform §6" }),
   devMode: value<boolean>({ path: ["server", "devMode"], variable: "devMode", fallback: false, source: "docs/spec/conversation §6" }),
   origins: value<readonly string[]>({ path: ["server", "origins"], fallback: [], source: "docs/spec/platform §6" }),
+  allowedHosts: value<readonly string[]>({ path: ["server", "allowedHosts"], fallback: [], source: "docs/spec/platform §6" }),
+  trustProxy: value<readonly string[]>({ path: ["server", "trustProxy"], fallback: [], source: "our choice" }),
+  drainMs: value<number>({ path: ["server", "drain"], fallback: SERVER_LIMITS.drainMs, source: "our choice", unit: "ms" }),
+  requestsPerAddress: value<number>({ path: ["server", "limits", "perAddress"], fallback: SERVER_LIMITS.perAddress, source: "docs/spec/platform §6", unit: "per minute" }),
+  requestsPerLoopback: value<number>({ path: ["server", "limits", "perLoopback"], fallback: SERVER_LIMITS.perLoopback, source: "docs/spec/platform §6", unit: "per minute" }),
+  requestsPerToken: value<number | undefined>({ path: ["server", "limits", "perToken"], fallback: undefined, source: "as for the token's address", unit: "per minute" }),
+  logins: value<number>({ path: ["server", "limits", "logins"], fallback: SERVER_LIMITS.logins, source: "docs/spec/platform §6", unit: "per minute" }),
   logLevel: value<string>({ variable: "logLevel", fallback: "info", source: "our choice" }),
   databaseConnections: value<number>({ path: ["database", "connections"], fallback: 16, source: "durable/database.ts" }),
   busy: value<BusyPolicy>({ path: ["sessions", "busy"], fallback: "queue", source: "docs/spec/conversation §3" }),
@@ -43,11 +52,26 @@ export const SETTINGS = {
   suspendMs: value<number>({ path: ["limits", "thread", "suspend"], fallback: ROOM_LIMITS.suspendMs, source: "docs/spec/collaboration §5", unit: "ms" }),
   exchangeMessages: value<number>({ path: ["limits", "exchange"], fallback: ROOM_LIMITS.exchangeMessages, source: "docs/spec/collaboration §5", unit: "messages" }),
   chainDepth: value<number>({ path: ["limits", "chainDepth"], fallback: ROOM_LIMITS.chainDepth, source: "docs/spec/collaboration §5", unit: "agents" }),
+  threadsPerMinute: value<number>({ path: ["limits", "threadsPerMinute"], fallback: ROOM_LIMITS.threadsPerMinute, source: "docs/spec/collaboration §5", unit: "threads" }),
+  routeMs: value<number>({ path: ["limits", "route"], fallback: ROOM_LIMITS.routeMs, source: "docs/spec/collaboration §4", unit: "ms" }),
+  callKeyMs: value<number>({ path: ["limits", "callKey"], fallback: ROOM_LIMITS.callKeyMs, source: "docs/spec/collaboration §4", unit: "ms" }),
+  deliveryWaitMs: value<number>({ path: ["limits", "deliveryWait"], fallback: ROOM_LIMITS.deliveryWaitMs, source: "docs/spec/collaboration §6", unit: "ms" }),
+  firstReminderMs: value<number>({ path: ["limits", "reminders", "first"], fallback: ROOM_LIMITS.reminderMs[0], source: "docs/spec/collaboration §4", unit: "ms" }),
+  secondReminderMs: value<number>({ path: ["limits", "reminders", "second"], fallback: ROOM_LIMITS.reminderMs[1], source: "docs/spec/collaboration §4", unit: "ms" }),
+  unansweredMs: value<number>({ path: ["limits", "reminders", "escalate"], fallback: ROOM_LIMITS.unansweredMs, source: "docs/spec/collaboration §4", unit: "ms" }),
+  participantsMs: value<number>({ path: ["limits", "participants"], fallback: ROOM_LIMITS.participantsMs, source: "docs/spec/collaboration §3", unit: "ms" }),
+  secondaryWaitMs: value<number>({ path: ["limits", "secondaryWait"], fallback: ROOM_LIMITS.secondaryWaitMs, source: "docs/spec/collaboration §2", unit: "ms" }),
+  offlineAfterMs: value<number>({ path: ["limits", "offlineAfter"], fallback: ROOM_LIMITS.offlineAfterMs, source: "docs/spec/collaboration §4", unit: "ms" }),
+  missedMs: value<number>({ path: ["limits", "missed", "age"], fallback: ROOM_LIMITS.missedMs, source: "docs/spec/collaboration §9", unit: "ms" }),
+  missedPerPlace: value<number>({ path: ["limits", "missed", "messages"], fallback: ROOM_LIMITS.missedPerPlace, source: "docs/spec/collaboration §9", unit: "messages" }),
+  observations: value<number>({ path: ["limits", "observations", "count"], fallback: ROOM_LIMITS.observations, source: "docs/spec/collaboration §7", unit: "records" }),
+  observationsMs: value<number>({ path: ["limits", "observations", "keep"], fallback: ROOM_LIMITS.observationsMs, source: "docs/spec/collaboration §7", unit: "ms" }),
+  plansRemote: value<string | undefined>({ path: ["plans", "remote"], fallback: undefined, source: "docs/spec/plans §3: none" }),
   escalationCriticalMs: value<number>({ path: ["escalations", "after", "critical"], fallback: ROUTE_AFTER_MS.critical, source: "docs/spec/plans §7", unit: "ms" }),
   escalationHighMs: value<number>({ path: ["escalations", "after", "high"], fallback: ROUTE_AFTER_MS.high, source: "docs/spec/plans §7", unit: "ms" }),
   escalationMediumMs: value<number>({ path: ["escalations", "after", "medium"], fallback: ROUTE_AFTER_MS.medium, source: "docs/spec/plans §7", unit: "ms" }),
   sessionQueue: value<number>({ path: ["limits", "sessionQueue"], fallback: 20, source: "docs/spec/conversation §3", unit: "messages" }),
-  messageBytes: value<number>({ path: ["limits", "messageBytes"], fallback: 65_536, source: "docs/spec/conversation §6", unit: "bytes" }),
+  messageBytes: value<number>({ path: ["limits", "messageBytes"], fallback: SERVER_LIMITS.messageBytes, source: "docs/spec/conversation §6", unit: "bytes" }),
   maxFillTurns: value<number>({ path: ["limits", "maxFillTurns"], variable: "maxFillTurns", fallback: 5, source: "docs/spec/conversation §8", unit: "turns" }),
   summarizeThreshold: value<number>({ path: ["memory", "summarizeThreshold"], variable: "memorySummarizeThreshold", fallback: MEMORY_DEFAULTS.summarizeThreshold, source: "docs/spec/conversation §5", unit: "turns" }),
   keepRecentTurns: value<number>({ path: ["memory", "keepRecentTurns"], variable: "memoryKeepRecentTurns", fallback: MEMORY_DEFAULTS.keepRecentTurns, source: "docs/spec/conversation §5", unit: "turns" }),
@@ -56,6 +80,8 @@ export const SETTINGS = {
   summaryModel: value<string | undefined>({ path: ["memory", "summaryModel"], variable: "memorySummaryModel", fallback: undefined, source: "the team's model" }),
   summaryPrompt: value<string | undefined>({ path: ["memory", "summaryPrompt"], fallback: undefined, source: "engine/memory.ts" }),
   keepTurnEventsMs: value<number>({ path: ["retention", "turnEvents"], fallback: durationMs("24h"), source: "docs/spec/conversation §6", unit: "ms" }),
+  keepSessionsMs: value<number | undefined>({ path: ["retention", "sessions"], fallback: undefined, source: "our choice: kept until they are forgotten", unit: "ms" }),
+  keepTurnsMs: value<number | undefined>({ path: ["retention", "turns"], fallback: undefined, source: "our choice: kept as long as their session", unit: "ms" }),
   keepEventsMs: value<number>({ path: ["retention", "events"], fallback: durationMs("7d"), source: "DESIGN.md, retention", unit: "ms" }),
 } as const;
 
@@ -127,6 +153,14 @@ export function pricesOf(config: TeamConfig): PriceTable {
       { in: input * 1_000_000, out: out * 1_000_000, ...(cachedIn !== undefined && { cachedIn: cachedIn * 1_000_000 }) },
     ]),
   );
+}
+
+/** Keys and addresses of providers, for `Models`. */
+export function providersOf(environment: Environment): ProviderSettings {
+  const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = environment;
+  const openai = { ...(openaiApiKey !== undefined && { apiKey: openaiApiKey }), ...(openaiBaseUrl !== undefined && { baseUrl: openaiBaseUrl }) };
+  const anthropic = { ...(anthropicApiKey !== undefined && { apiKey: anthropicApiKey }), ...(anthropicBaseUrl !== undefined && { baseUrl: anthropicBaseUrl }) };
+  return { openai, anthropic, "openai-compatible": openai };
 }
 
 /** `default (docs/spec/platform §2)`, `dure.yaml:7`, `PORT`. */

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { ProcessLease } from "../durable/processes.ts";
@@ -6,70 +6,145 @@ import type { Engine } from "../engine/engine.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Plans } from "../plans/run/plans.ts";
 
-interface Totals {
-  readonly turns_done: string;
-  readonly turns_open: string;
-  readonly calls: string;
-  readonly tokens_in: string;
-  readonly tokens_out: string;
-  readonly cost: string;
+export interface MetricsParts {
+  readonly database: Database;
+  readonly engine: Pick<Engine, "running">;
+  readonly events: Pick<EventLog, "lag">;
+  readonly lease: Pick<ProcessLease, "state" | "id">;
+  readonly jobs: Pick<Jobs, "standing"> | undefined;
+  readonly plans: Pick<Plans, "leading">;
+  /** How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no transaction of dure is open for 5 s (DESIGN.md, event log). */
+  readonly settledAfterMs?: number;
 }
 
-/** Prometheus text: this process, and what the database holds of turns and model calls. */
-export function teamMetrics(parts: { database: Database; engine: Engine; events: EventLog; lease: ProcessLease; jobs: Jobs | undefined; plans: Plans }): () => Promise<string> {
-  const { database, engine, events, lease, jobs, plans } = parts;
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
+/**
+ * Prometheus text: this process, and what the database holds of all of them. What comes from the database is there as a
+ * whole and of now, or not at all: then `dure_metrics_complete` is 0.
+ */
+export function teamMetrics({ database, engine, events, lease, jobs, plans, settledAfterMs = 10_000 }: MetricsParts): () => Promise<string> {
+  const [own, shared] = [new Registry(), new Registry()];
+  collectDefaultMetrics({ register: own });
+  const gauge = (registry: Registry, name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
   const here = {
-    running: gauge("dure_turns_running_here", "Turns that run in this process."),
-    statements: gauge("dure_database_statements_total", "Statements that this process has sent."),
-    held: gauge("dure_process_lease_held", "1 while this process may work."),
-    leading: gauge("dure_plan_runs_led_here", "Runs of plans that this process leads."),
-    lag: gauge("dure_events_lag_milliseconds", "Age of the oldest event that readers may not see yet."),
+    running: gauge(own, "dure_turns_running_here", "Turns that run in this process."),
+    statements: new Counter({ name: "dure_database_statements_total", help: "Statements that this process has sent.", registers: [own] }),
+    held: gauge(own, "dure_process_lease_held", "1 while this process may work."),
+    leading: gauge(own, "dure_plan_runs_led_here", "Runs of plans that this process leads."),
+    complete: gauge(own, "dure_metrics_complete", "1 when the metrics of the database could be read."),
   };
+  const sinceStart = (name: string, help: string): Counter => new Counter({ name, help: `${help}, in all processes, since this one has started: take the max over processes, not the sum.`, registers: [shared] });
   const all = {
-    done: gauge("dure_turns_done", "Turns that have ended and are kept."),
-    open: gauge("dure_turns_open", "Turns that run or wait."),
-    calls: gauge("dure_model_calls", "Model calls that are kept."),
-    tokensIn: gauge("dure_model_tokens_in", "Input tokens of the calls that are kept."),
-    tokensOut: gauge("dure_model_tokens_out", "Output tokens of the calls that are kept."),
-    cost: gauge("dure_model_cost_micro_usd", "Cost of the calls that are kept, millionths of a US dollar."),
+    lag: gauge(shared, "dure_events_lag_milliseconds", "Age of the oldest event that readers may not see yet."),
+    open: gauge(shared, "dure_turns_open", "Turns that run or wait, in all processes."),
+    done: sinceStart("dure_turns_done_total", "Turns that have ended"),
+    calls: sinceStart("dure_model_calls_total", "Model calls"),
+    tokensIn: sinceStart("dure_model_tokens_in_total", "Input tokens of model calls"),
+    tokensOut: sinceStart("dure_model_tokens_out_total", "Output tokens of model calls"),
+    cost: sinceStart("dure_model_cost_micro_usd_total", "Cost of model calls in millionths of a US dollar"),
   };
   const standing = jobs && {
-    pending: gauge("dure_jobs_pending", "Jobs that wait for their permit, in all processes."),
-    running: gauge("dure_jobs_running", "Jobs that go on, in all processes."),
+    pending: gauge(shared, "dure_jobs_pending", "Jobs that wait for their permit, in all processes."),
+    running: gauge(shared, "dure_jobs_running", "Jobs that go on, in all processes."),
   };
+  const work = new WorkCount(database, lease.id, settledAfterMs);
+
+  async function readShared(): Promise<void> {
+    const [lag, counts, waiting] = await Promise.all([events.lag(), work.read(), jobs?.standing()]);
+    all.lag.set(lag);
+    all.open.set(counts.open);
+    for (const key of SUMS) advance(all[key], counts[key]);
+    standing?.pending.set(waiting!.pending);
+    standing?.running.set(waiting!.running);
+  }
+
   return async () => {
+    const isComplete = await readShared().then(() => true, () => false); // `/readyz` says what is wrong
     here.running.set(engine.running);
-    here.statements.set(database.statements);
+    advance(here.statements, database.statements);
     here.leading.set(plans.leading);
     here.held.set(lease.state === "held" ? 1 : 0);
-    try {
-      here.lag.set(await events.lag());
-      if (standing) {
-        const { pending, running } = await jobs.standing();
-        standing.pending.set(pending);
-        standing.running.set(running);
-      }
-      const [totals] = await database.query<Totals>({ name: "metrics", text: TOTALS });
-      if (totals) {
-        all.done.set(Number(totals.turns_done));
-        all.open.set(Number(totals.turns_open));
-        all.calls.set(Number(totals.calls));
-        all.tokensIn.set(Number(totals.tokens_in));
-        all.tokensOut.set(Number(totals.tokens_out));
-        all.cost.set(Number(totals.cost));
-      }
-    } catch {
-      // Without the database the process still tells of itself; `/readyz` says what is wrong.
-    }
-    return registry.metrics();
+    here.complete.set(isComplete ? 1 : 0);
+    return [await own.metrics(), ...(isComplete ? [await shared.metrics()] : [])].join("\n");
   };
 }
 
-const TOTALS = `select
-  (select count(*) from dure.turns where status = 'done') as turns_done,
-  (select count(*) from dure.turns where status <> 'done') as turns_open,
-  count(*) as calls, coalesce(sum(tokens_in), 0) as tokens_in, coalesce(sum(tokens_out), 0) as tokens_out, coalesce(sum(cost_micro_usd), 0) as cost
-  from dure.model_calls`;
+const SUMS = ["done", "calls", "tokensIn", "tokensOut", "cost"] as const;
+type Sums = Record<(typeof SUMS)[number], number>;
+
+function advance(counter: Counter, to: number): void {
+  counter.reset();
+  counter.inc(to);
+}
+
+interface CountRow {
+  readonly open: number;
+  /** What is older than any open transaction, so that nothing more comes before it. */
+  readonly settled: Sums;
+  readonly fresh: Sums;
+  readonly turns_to: string;
+  readonly calls_to: string;
+  /** The newest call that there is now. */
+  readonly newest: string;
+}
+
+/**
+ * Counts turns and model calls from the start of this process on. Each look reads only what is newer than the marks of the look
+ * before, by index: the tables keep months, and are not read whole for every scrape.
+ */
+class WorkCount {
+  readonly #database: Database;
+  readonly #process: string;
+  readonly #settledAfterMs: number;
+  #settled: Sums = { done: 0, calls: 0, tokensIn: 0, tokensOut: 0, cost: 0 };
+  #turnsTo: string | null = null;
+  #callsTo = "0";
+  /** Calls that there were, and when, milliseconds of the database's clock. */
+  #seen: { readonly id: string; readonly at: number } = { id: "0", at: 0 };
+  #reading: Promise<Sums & { open: number }> | undefined;
+
+  constructor(database: Database, process: string, settledAfterMs: number) {
+    this.#database = database;
+    this.#process = process;
+    this.#settledAfterMs = settledAfterMs;
+  }
+
+  /** Two looks at once are one. */
+  read(): Promise<Sums & { open: number }> {
+    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #read(): Promise<Sums & { open: number }> {
+    const [row] = await this.#database.query<CountRow & { at: number }>(WORK, [this.#process, this.#turnsTo, this.#callsTo, this.#seen.id, this.#seen.at, this.#settledAfterMs]);
+    const { open, settled, fresh, turns_to: turnsTo, calls_to: callsTo, newest, at } = row!;
+    this.#settled = sumOf(this.#settled, settled);
+    this.#turnsTo = turnsTo;
+    if (callsTo === this.#seen.id) this.#seen = { id: newest, at };
+    this.#callsTo = callsTo;
+    return { open, ...sumOf(this.#settled, fresh) };
+  }
+}
+
+function sumOf(one: Sums, other: Sums): Sums {
+  return Object.fromEntries(SUMS.map((key) => [key, one[key] + other[key]])) as Sums;
+}
+
+const SUM = `json_build_object('done', 0, 'calls', count(*), 'tokensIn', coalesce(sum(tokens_in), 0), 'tokensOut', coalesce(sum(tokens_out), 0), 'cost', coalesce(sum(cost_micro_usd), 0))::jsonb`;
+
+const WORK = {
+  name: "metrics",
+  text: `with marks as materialized (
+      select p.started_at, greatest(coalesce($2::timestamptz, p.started_at), p.started_at) as turns_from, clock_timestamp() as now, $3::bigint as calls_from,
+        clock_timestamp() - $6::float8 * interval '1 millisecond' as turns_to,
+        case when extract(epoch from clock_timestamp()) * 1000 - $5::float8 >= $6::float8 then greatest($4::bigint, $3::bigint) else $3::bigint end as calls_to
+      from dure.processes p where p.id = $1
+    )
+    select extract(epoch from m.now)::float8 * 1000 as at, greatest(m.turns_to, m.turns_from)::text as turns_to, m.calls_to::text,
+      (select coalesce(max(id), 0)::text from dure.model_calls) as newest,
+      (select count(*) + coalesce(sum(cardinality(s.queue)), 0) from dure.turns t join dure.sessions s on s.id = t.session_id where t.status = 'running')::float8 as open,
+      (select ${SUM} from dure.model_calls where id > m.calls_from and id <= m.calls_to and at >= m.started_at)
+        || jsonb_build_object('done', (select count(*) from dure.turns where status = 'done' and finished_at > m.turns_from and finished_at <= m.turns_to)) as settled,
+      (select ${SUM} from dure.model_calls where id > m.calls_to and at >= m.started_at)
+        || jsonb_build_object('done', (select count(*) from dure.turns where status = 'done' and finished_at > greatest(m.turns_to, m.turns_from))) as fresh
+    from marks m`,
+};

@@ -6,6 +6,7 @@ import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { ProcessLease } from "../durable/processes.ts";
+import type { BudgetKeeper } from "../engine/budgets.ts";
 import { importModule } from "../engine/load-service.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -14,7 +15,9 @@ import { ulid } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
+import { paidModels, type Pay } from "../models/paid.ts";
 import { draftPlan } from "../plans/draft.ts";
+import { HookRequests } from "../plans/run/hook-requests.ts";
 import { PlanDesk } from "../plans/run/plan-desk.ts";
 import { Plans } from "../plans/run/plans.ts";
 import type { PlanRun } from "../plans/run/run.ts";
@@ -38,6 +41,8 @@ export function openPlans(
     readonly leases: Leases;
     readonly inbox: Inbox;
     readonly models: () => Models;
+    /** The team's; what workers and drafts use counts. */
+    readonly budgets: Pick<BudgetKeeper, "charge">;
     /** The team's model; it proposes plans, unless it is the one that only echoes. */
     readonly llm: Llm;
     readonly clock: Clock;
@@ -90,7 +95,7 @@ export function openPlans(
           home,
           processId: lease.id,
           sandbox,
-          worker: (spec, run) => openWorker(spec, { clock, model: { models: parts.models() }, script: (script) => scriptOf(run, script), version: DURE_VERSION }),
+          worker: (spec, run) => openWorker(spec, { clock, model: { models: paidModels(parts.models(), payFor(run, parts.budgets)) }, script: (script) => scriptOf(run, script), version: DURE_VERSION }),
           userHome: homedir(),
           env,
           hookUrl: () => (parts.url() === undefined ? undefined : `${parts.url()}/v1/hooks/test-feedback`),
@@ -102,14 +107,26 @@ export function openPlans(
   const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
   const desk = new PlanDesk({
     plans,
+    requests: new HookRequests({ database, notifications, inbox, clock }),
     git,
     folder,
     repository: team.folder,
     clock,
     importModule,
-    ...(!isEcho && { draft: (goal, files, { signal }) => draftPlan({ models: parts.models(), llm, clock }, goal, files, { signal }) }),
+    ...(!isEcho && { draft: (goal, files, { signal }) => draftPlan({ models: paidModels(parts.models(), (request, model) => parts.budgets.charge({ session: "plan.draft", path: "plan.draft", service: "plan.draft", agent: "plan.draft" }, request, model)), llm, clock }, goal, files, { signal }) }),
   });
   return { desk, plans };
+}
+
+/** Who works on a plan is one agent to the team's budgets; the plan's own bounds of money are the run's and the port's. */
+function payFor(run: PlanRun, budgets: Pick<BudgetKeeper, "charge">): Pay {
+  const agent = `plan:${run.plan.name}`;
+  return (request, model, { port = "", worker = run.id }) => {
+    const ofPort = run.plan.ports.find(({ id }) => id === port)?.budget?.microUsd;
+    const ofRun = run.plan.limits.budget?.microUsd;
+    const bounds = [...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]), ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }])];
+    return budgets.charge({ session: run.id, path: worker, service: agent, agent, bounds }, request, model);
+  };
 }
 
 /** Scripts stand beside the plan that names them. */

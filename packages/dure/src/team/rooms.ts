@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
@@ -62,10 +63,22 @@ export async function openRooms(
     limits: roomLimits(settings),
     locale: settings.locale,
     allowBots: config.rooms?.allowBots ?? false,
+    approvers: config.rooms?.approvers,
+    stream: config.rooms?.stream ?? false,
     defaultChannel: config.rooms?.defaultChannel ?? Object.keys(channelsOf(config))[0]!,
+    personaOf: (agent) => readSoul(team.folder, agent),
     sink: sinkOf(team, parts.directory),
     conversationOf: (job) => conversationOf(job, jobs, parts.directory),
   });
+}
+
+/** Characters of a persona that the directory shows. Source: our choice. */
+const SOUL_MOST = 8_000;
+
+/** Read each time, for an agent's folder may change while the team runs. Undefined: it has none. */
+async function readSoul(folder: string, agent: string): Promise<string | undefined> {
+  const text = await readFile(path.join(folder, "agents", agent, "SOUL.md"), "utf8").catch(() => "");
+  return text.trim() === "" ? undefined : text.trim().slice(0, SOUL_MOST);
 }
 
 /** One fact about an account, for the doctor. */
@@ -197,6 +210,12 @@ async function conversationOf(jobId: string, jobs: Pick<Jobs, "get">, directory:
   return job && { id: job.conversationId, subject: `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ${threadTopic(job.topic ?? undefined, job.message)}` };
 }
 
-function roomLimits({ pairCalls, pairPerMs, threadMessages, threadPerMs, suspendMs, exchangeMessages, chainDepth }: Settings): RoomLimits {
-  return { ...ROOM_LIMITS, pairCalls, pairPerMs, threadMessages, threadPerMs, suspendMs, exchangeMessages, chainDepth };
+/** The numbers in force. Throws `SETTINGS_DISAGREE` when a later reminder would come before an earlier one. */
+export function roomLimits(settings: Settings): RoomLimits {
+  const { firstReminderMs, secondReminderMs, unansweredMs } = settings;
+  if (firstReminderMs >= secondReminderMs || secondReminderMs >= unansweredMs) {
+    throw new DureError("SETTINGS_DISAGREE", `limits.reminders must come one after another: first ${firstReminderMs} ms, second ${secondReminderMs} ms, escalate ${unansweredMs} ms.`, { class: "input", hint: "Let each be longer than the one before; all count from the request." });
+  }
+  const set = Object.fromEntries(Object.keys(ROOM_LIMITS).flatMap((key) => (key in settings ? [[key, settings[key as keyof Settings]]] : [])));
+  return { ...ROOM_LIMITS, ...(set as Partial<RoomLimits>), reminderMs: [firstReminderMs, secondReminderMs] };
 }

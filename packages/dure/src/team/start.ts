@@ -16,6 +16,7 @@ import { Notifications } from "../durable/notify.ts";
 import { Outbox } from "../durable/outbox.ts";
 import { applicationName, ProcessLease } from "../durable/processes.ts";
 import { DEFAULT_RULES, Retention, type RetentionRule } from "../durable/retention.ts";
+import { sessionRules } from "../durable/sessions.ts";
 import { Takeover } from "../durable/takeover.ts";
 import type { AnyService } from "../engine/combine.ts";
 import type { MemoryOptions } from "../engine/memory.ts";
@@ -24,6 +25,7 @@ import { assertEngineServices, Engine, type EngineDefinitions } from "../engine/
 import { HookDelivery } from "../engine/hooks.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
+import { assertBindable, isLoopbackName } from "../server/access.ts";
 import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
 import { ANNOUNCE_TOPIC } from "../jobs/announcement.ts";
 import { jobAttemptRules } from "../jobs/endings.ts";
@@ -36,7 +38,7 @@ import { agentServices, type ToolsOfAgent } from "./agents.ts";
 import { announcementHandler } from "./announcements.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { everyModelOf, modelOf, pricesOf, settingsOf, type Settings } from "./limits.ts";
+import { everyModelOf, modelOf, pricesOf, providersOf, settingsOf, type Settings } from "./limits.ts";
 import { openEscalationRouter } from "./escalations.ts";
 import { openPlans } from "./plans.ts";
 import { Reloader } from "./reload.ts";
@@ -90,6 +92,8 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   defer("notifications", () => notifications.stop());
   await Promise.all([migrate(database, MIGRATIONS, { logger }), notifications.start()]); // both mostly connect
   signal?.throwIfAborted();
+  const auth = tokenStoreOf(environment, database, clock, settings);
+  await assertBindable(settings.host, auth); // here, before any work is taken up
 
   const fenced = Promise.withResolvers<DureError>();
   const lease = new ProcessLease({ database, id: processId, appVersion: DURE_VERSION, logger, clock, notifications, onFenced: (error) => fenced.resolve(error) });
@@ -152,7 +156,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   budgets.start();
   defer("budgets", () => budgets.stop());
   engine.start();
-  defer("the engine", () => engine.stop());
+  defer("the engine", () => engine.stop({ graceMs: settings.drainMs }));
   await takeover.start();
   defer("takeover", () => takeover.stop());
   const router = openEscalationRouter(team, environment, { database, notifications, outbox, inbox, conversations: engine, directory, settings, clock, logger });
@@ -167,7 +171,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     defer("rooms", () => rooms.stop());
   }
   const listening: { at?: string } = {};
-  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
+  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, budgets, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
   retention.add(plans.retentionRule());
   plans.start();
   defer("plans", () => plans.stop());
@@ -209,7 +213,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     },
     reload: () => reloader.reload(),
     metrics: teamMetrics({ database, engine, events, lease, jobs, plans }),
-    auth: tokenStoreOf(environment, database, clock, settings),
+    auth,
     devMode: settings.devMode,
     dashboardFolder: dashboardFolder(),
     logger,
@@ -217,6 +221,16 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     version: DURE_VERSION,
     locale: settings.locale,
     corsOrigins: settings.origins,
+    allowedHosts: settings.allowedHosts,
+    trustProxy: settings.trustProxy,
+    limits: {
+      messageBytes: settings.messageBytes,
+      perAddress: settings.requestsPerAddress,
+      perLoopback: settings.requestsPerLoopback,
+      perToken: settings.requestsPerToken,
+      logins: settings.logins,
+      drainMs: settings.drainMs,
+    },
     audit: (entry) => {
       database
         .query({ name: "audit", text: "insert into dure.audit (tenant, name, what, subject) values ($1, $2, $3, $4)" }, [entry.who.tenant, entry.who.name, entry.what, entry.subject])
@@ -305,21 +319,13 @@ function withSettings(service: AnyService, settings: Settings, environment: Envi
   return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
 }
 
-function providersOf(environment: Environment): NonNullable<ConstructorParameters<typeof Models>[0]["providers"]> {
-  const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = environment;
-  const openai = { ...(openaiApiKey !== undefined && { apiKey: openaiApiKey }), ...(openaiBaseUrl !== undefined && { baseUrl: openaiBaseUrl }) };
-  const anthropic = { ...(anthropicApiKey !== undefined && { apiKey: anthropicApiKey }), ...(anthropicBaseUrl !== undefined && { baseUrl: anthropicBaseUrl }) };
-  return { openai, anthropic, "openai-compatible": openai };
-}
-
 /** `open` on this machine without a token; with one, it and those in the database. */
 function tokenStoreOf(environment: Environment, database: Database, clock: Clock, settings: Settings): TokenStore | "open" {
-  const isLocal = ["127.0.0.1", "localhost", "::1"].includes(settings.host);
-  if (environment.token === undefined && isLocal) return "open";
+  if (environment.token === undefined && isLoopbackName(settings.host)) return "open";
   const stored = new PostgresTokenStore({ database, clock });
   if (environment.token === undefined) return stored;
   const given = new MemoryTokenStore({ clock });
-  given.add(environment.token, { name: "DURE_TOKEN", scopes: SCOPES });
+  given.add(environment.token, { id: "token_environment", name: "DURE_TOKEN", scopes: SCOPES });
   return combineTokenStores([given, stored]);
 }
 
@@ -335,6 +341,7 @@ function retentionRules(settings: Settings): readonly RetentionRule[] {
     { name: "idempotency", table: "dure.idempotency", ageColumn: "at", keep: "24h" },
     { name: "model-calls", table: "dure.model_calls", ageColumn: "at", keep: "90d" },
     ...BUDGET_RULES,
+    ...sessionRules({ sessions: settings.keepSessionsMs, turns: settings.keepTurnsMs }),
     { name: "escalations", table: "dure.escalations", ageColumn: "resolved_at", keep: "365d", where: "status <> 'open'" },
     { name: "audit", table: "dure.audit", ageColumn: "at", keep: "365d" },
   ];

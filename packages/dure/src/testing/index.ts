@@ -6,6 +6,11 @@ export type { ScriptStep } from "./scripted-model.ts";
 export { ScriptedWorker } from "./scripted-worker.ts";
 export type { ScriptedRound } from "./scripted-worker.ts";
 
+// Exchanges between agents that are functions, without engine and database
+export { exchangeInMemory, MemoryJobs } from "../jobs/memory-exchange.ts";
+export type { MemoryAgent, MemoryJobsOptions, MemoryTurn } from "../jobs/memory-exchange.ts";
+export type { JobLimits } from "../jobs/limits.ts";
+
 export { FakeDiscord } from "./fake-discord/fake-discord.ts";
 export type { FakeBot, FakeBotOptions, FakeButton, FakeDiscordOptions, FakeGuild, FakeMessage, FakePerson, FakePlace, FakePostOptions, FakeThread } from "./fake-discord/fake-discord.ts";
 export type { ArmedFault, FakeFault, FaultTarget } from "./fake-discord/faults.ts";

@@ -337,6 +337,8 @@ test.each([
   ["POST /v1/runs/run_0/ports/a/retry", 404],
   ["POST /v1/runs/run_0/ports/a/say", 404, { body: { to: "tester", text: "안녕" } }],
   ["POST /v1/hooks/test-feedback", 401, { body: {}, token: null }],
+  ["POST /v1/hooks/ask", 401, { body: { question: "누구세요?" }, token: null }],
+  ["POST /v1/hooks/request-access", 401, { body: { path: "src/a.ts", wants: "read", why: "봐야 해요" }, token: null }],
 ] as [string, number, Call?][])("%s is refused with %i as documented", async (what, status, request) => {
   await expectRefused(what, status, request);
 });

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { Inbox } from "../../src/escalations/inbox.ts";
 import { Outbox } from "../../src/durable/outbox.ts";
 import { joinTeam } from "../../src/durable/test-members.ts";
 import type { HookHandler, Service } from "../../src/engine/service.ts";
@@ -94,6 +95,18 @@ test("afterTurn runs after the turn's hooks with its message and a key of its ow
   const { turnId } = await t.say("mail");
 
   await expect.poll(() => ran, { timeout: 10_000 }).toEqual(["mail", [{ session: "s1", turn: turnId, message: "ok" }, `${turnId}.1`]]);
+});
+
+test("a hook that is given up is told to people", async () => {
+  await using t = await startTeam(ledgerService({ hooks: { mail: async () => Promise.reject(new Error("the mail server is closed")) } }));
+  const { turnId } = await t.say("mail");
+  // As after nine tries, which take minutes.
+  await expect.poll(() => t.database.query({ text: "update dure.outbox set attempts = 9 where attempts between 1 and 8 and state = 'pending' returning id" }), { timeout: 10_000, interval: 20 }).toHaveLength(1);
+
+  await expect.poll(() => t.outboxStates(), { timeout: 15_000 }).toEqual(["failed"]);
+  const { items } = await new Inbox({ database: t.database, notifications: t.notifications }).list({ tenant: "", status: "open" });
+
+  expect(items).toMatchObject([{ type: "delivery", severity: "high", source: { session: "s1", turn: turnId }, context: { key: `${turnId}.0`, type: "mail", because: expect.stringContaining("closed") as string } }]);
 });
 
 test.for([

@@ -61,7 +61,7 @@ async function say(wire: Wire, message: string, options: { agent?: Agent; card?:
 /** The end of a turn whose agent failed for good. */
 function failed(code: string, retries: number): object {
   return {
-    message: troubleText(code, "ko"),
+    message: troubleText({ code }, "ko"),
     nextAction: "ASK",
     error: { code },
     trace: { agents: [{ agent: "helper", success: false, error: code, retries }] },

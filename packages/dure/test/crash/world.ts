@@ -45,13 +45,14 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts a server; it is killed at the end at the latest. */
-  serve(variant: Variant = "plain"): ServerProcess {
+  serve(variant: Variant = "plain", { drain = "10s" }: { drain?: string } = {}): ServerProcess {
     const server = ServerProcess.spawn({
       DATABASE_URL: this.proxy.url,
       OPENAI_BASE_URL: this.provider.url,
       CRASH_BANK_URL: this.bank.url,
       CRASH_HOOK_URL: this.hooks.url,
       CRASH_VARIANT: variant,
+      CRASH_DRAIN: drain,
     });
     this.#servers.push(server);
     return server;

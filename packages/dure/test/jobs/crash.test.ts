@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AskRequest } from "../../src/jobs/jobs.ts";
+import type { AskRequest } from "../../src/jobs/ask.ts";
 import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
 import { until } from "../until.ts";
 import { JobsWorld, PATIENCE, type TeamProcess } from "./team.ts";
@@ -50,7 +50,7 @@ const CHOSEN = isLong
       ["after the job is stored", "after its first turn is begun", "before the first answer is stored", "after the first answer is stored", "after the second turn is accepted", "before the third turn is recorded", "before the end is recorded", "after the end is recorded", "before the notice is written"].includes(name),
     );
 
-let undisturbed: readonly string[] | undefined;
+let undisturbed: { readonly transcript: readonly string[]; readonly used: readonly string[] } | undefined;
 
 test.each(CHOSEN)("killed $name the exchange ends once and whole", { timeout: 120_000 }, async (point) => {
   await using world = await JobsWorld.start();
@@ -229,7 +229,7 @@ test("a newer release goes on with what an older one had begun", { timeout: 120_
 
   const newer = world.process({ version: "2" });
 
-  await expectWhole(world, [3], "same", newer);
+  await expectWhole(world, [3], "same", newer, { anew: 3 });
 });
 
 test("of two hundred running jobs all end after a kill, and the first goes on within two seconds", { timeout: 240_000 }, async () => {
@@ -254,7 +254,7 @@ test("of two hundred running jobs all end after a kill, and the first goes on wi
 });
 
 /** The job ended once, with the transcript of an exchange that nobody disturbed, each finished call made once. */
-async function expectWhole(world: JobsWorld, again: readonly number[] | { readonly atMost: readonly number[] }, life: "resumed" | "same", running?: TeamProcess): Promise<void> {
+async function expectWhole(world: JobsWorld, again: readonly number[] | { readonly atMost: readonly number[] }, life: "resumed" | "same", running?: TeamProcess, { anew }: { /** The turn that a newer release led anew. */ anew?: number } = {}): Promise<void> {
   const last = running ?? world.process();
   if (life === "resumed") {
     await last.says("ready");
@@ -264,8 +264,11 @@ async function expectWhole(world: JobsWorld, again: readonly number[] | { readon
   const jobs = await world.jobs();
   expect(jobs).toMatchObject([{ status: "COMPLETED", outcome: "max_turns", turns_done: 4, resume_count: 0, has_permit: false, holder: null }]);
   const { id } = jobs[0]!;
-  undisturbed ??= await undisturbedTranscript();
-  expect(await world.transcript(id)).toEqual(undisturbed);
+  undisturbed ??= await undisturbedExchange();
+  expect(await world.transcript(id)).toEqual(undisturbed.transcript);
+  // A call that death cut off has no record: what its repetition used is counted.
+  const others = (lines: readonly string[]): readonly string[] => lines.filter((line) => anew === undefined || !line.startsWith(`${anew}:`));
+  expect(others(await world.used(id))).toEqual(others(undisturbed.used));
   const calls = await world.calls();
   const repeated = Object.entries(calls).filter(([, count]) => count !== 1);
   if ("atMost" in again) {
@@ -277,7 +280,7 @@ async function expectWhole(world: JobsWorld, again: readonly number[] | { readon
   expect(await world.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
 }
 
-async function undisturbedTranscript(): Promise<readonly string[]> {
+async function undisturbedExchange(): Promise<NonNullable<typeof undisturbed>> {
   await using world = await JobsWorld.start();
   const only = world.direct();
   await only.says("ready");
@@ -286,7 +289,7 @@ async function undisturbedTranscript(): Promise<readonly string[]> {
   expect(await world.calls()).toEqual({ 1: 1, 2: 1, 3: 1, 4: 1 });
   const [job] = await world.jobs();
   expect(await world.events(job!.id)).toEqual(EVENTS);
-  return await world.transcript(job!.id);
+  return { transcript: await world.transcript(job!.id), used: await world.used(job!.id) };
 }
 
 async function within(reached: Promise<unknown>, process: TeamProcess): Promise<void> {

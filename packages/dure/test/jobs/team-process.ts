@@ -8,7 +8,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { Database } from "../../src/durable/database.ts";
 import { ANNOUNCE_TOPIC } from "../../src/jobs/announcement.ts";
-import type { AskRequest } from "../../src/jobs/jobs.ts";
+import type { AskRequest } from "../../src/jobs/ask.ts";
 import { startTestTeam, talkative, type TestAgent } from "../../src/jobs/test-jobs.ts";
 import type { TeamSettings } from "./team.ts";
 

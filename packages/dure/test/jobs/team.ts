@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import type { AskRequest } from "../../src/jobs/jobs.ts";
+import type { AskRequest } from "../../src/jobs/ask.ts";
 import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
 import { until } from "../until.ts";
 
@@ -137,6 +137,12 @@ export class JobsWorld implements AsyncDisposable {
   async transcript(job: string): Promise<readonly string[]> {
     const rows = await this.database.query<{ number: number; speaker: string; text: string }>({ text: "select number, speaker, text from dure.job_turns where job_id = $1 order by number" }, [job]);
     return rows.map(({ number, speaker, text }) => `${number} ${speaker}: ${text}`);
+  }
+
+  /** What its turns have used: `1: 195 + 12 tokens in 1 attempt`. */
+  async used(job: string): Promise<readonly string[]> {
+    const rows = await this.database.query<{ number: number; tokens_in: number; tokens_out: number; attempts: number }>({ text: "select number, tokens_in, tokens_out, attempts from dure.job_turns where job_id = $1 order by number" }, [job]);
+    return rows.map((turn) => `${turn.number}: ${turn.tokens_in} + ${turn.tokens_out} tokens in ${turn.attempts} attempt`);
   }
 
   /** How often each exchange turn was asked of a model: `{1: 1, 2: 2}`. */

@@ -49,7 +49,7 @@ test("a new plan passes its check without a server, and a second one of its name
   expect(made).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("plans/login.yaml") as string });
   expect(await readFile(join(folder, "plans", "login.yaml"), "utf8")).toContain("plan: login\n");
   expect(checked).toMatchObject({ exitCode: 0, stdout: "ok   login (plans/login.yaml): 1 port\n" });
-  expect(JSON.parse(json.stdout)).toEqual({ ok: true, plans: [{ file: "plans/login.yaml", plan: "login", ports: 1, problems: [] }] });
+  expect(JSON.parse(json.stdout)).toEqual({ ok: true, plans: [{ file: "plans/login.yaml", plan: "login", ports: 1, problems: [], base: null }] });
   expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining("FILE_EXISTS")]);
   expect([bad.exitCode, bad.stderr]).toEqual([2, expect.stringContaining("Latin letters")]);
 });
@@ -61,14 +61,25 @@ test("check names file, line and column of what is wrong, and exits with 1", { t
   expect(wrong.exitCode).toBe(1);
   expect(wrong.stdout).toMatch(/^wrong\.yaml:3:\d+ workers\.default\.kind: .* — /);
   expect(all.exitCode).toBe(1);
-  expect(all.stdout.trim().split("\n").map((line) => line.split(" ")[0])).toEqual([expect.stringMatching(/broken\.yaml:5:\d+$/), "ok", "ok", "ok"]);
+  expect(all.stdout.trim().split("\n").map((line) => line.split(" ")[0])).toEqual(["ok", expect.stringMatching(/broken\.yaml:5:\d+$/), "ok", "ok", "ok"]);
   expect(missing).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("PLAN_UNKNOWN") as string });
+});
+
+test("check looks at the repository too: files without an owner, shared files that a port owns, contracts that nobody would write", { timeout: 60_000 }, async () => {
+  const plan = (more: string): string => `plan: based\nrepository: ${at.repository.folder}\nroles: modules\nworkers: { default: { kind: offline } }\n${more}ports:\n  - { id: a, role: a, goal: x, owns: [src/price/**, package.json], acceptance: 'true' }\n`;
+  await writeFile(join(folder, "based.yaml"), plan(""));
+  await writeFile(join(folder, "open.yaml"), plan("contracts: [{ path: src/types.mjs, by: orchestrator }, { path: src/price/price.mjs, by: orchestrator }]\n"));
+  const [based, json, open] = await Promise.all([dure(["plan", "check", "based.yaml"]), dure(["plan", "check", "based.yaml", "--json"]), dure(["plan", "check", "open.yaml"])]);
+
+  expect(based).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^ok {3}based .*\nlook Port a owns package\.json: .*\n {5}without an owner, so that nobody can change them: README\.md, src\/stock\/stock\.mjs, test\/price\/price\.test\.mjs, test\/stock\/stock\.test\.mjs\n$/) as string });
+  expect(JSON.parse(json.stdout)).toMatchObject({ ok: true, plans: [{ plan: "based", base: { unowned_count: 4, warnings: [{ code: "SHARED_FILES_OWNED" }] } }] });
+  expect(open).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/^open\.yaml contracts: src\/types\.mjs is a contract that is not in the base, and there is no workers\.orchestrator/) as string });
 });
 
 test("plans are listed and shown, a run is followed line by line to its end, looked at and merged", { timeout: 120_000 }, async () => {
   const [list, show, dry] = await Promise.all([dure(["plan", "list"]), dure(["plan", "show", "shop"]), dure(["plan", "run", "shop", "--dry-run", "--only", "price", "--json"])]);
   expect(list).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/broken +0 +broken\.yaml +1 problem: dure plan check broken/) as string });
-  expect(show.stdout.split("\n").slice(1, 6)).toEqual(["  level 1: price", "  level 2: stock", "critical path: price → stock", "side by side: 1", "mode: one-context, because 4 files are fewer than 5"]);
+  expect(show.stdout.split("\n").slice(1, 6)).toEqual(["  level 1: price", "  level 2: stock", "critical path: price → stock", "side by side: 1", "mode: in-order, because 4 files are fewer than 5"]);
   expect(JSON.parse(dry.stdout)).toMatchObject({ plan: "shop", ports: [{ id: "price" }], critical_path: ["price"] });
 
   const run = await dure(["plan", "run", "shop", "--follow"]);
@@ -80,6 +91,8 @@ test("plans are listed and shown, a run is followed line by line to its end, loo
   for (const said of [/price {2}starts$/, /price {2}try 1: implementer \(offline\) works$/, /price {2}try 1: implementer ready, 1 file changed, \d+ tokens$/, /price {2}try 1: did not pass, 0 of 1 tests$/, /price {2}succeeded$/, /merged into dure\/shop$/, /ended: success$/]) expect(lines).toContainEqual(expect.stringMatching(said));
   expect(lines.slice(-3)).toEqual(["shop success: every port succeeded", "integration: passed", "branch: dure/shop"]);
 
+  const price = await dure(["plan", "status", id, "price"]);
+  expect(price).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^✓ price {2}succeeded, 2\/3 tries.*\n {2}try 1 {2}implement {2}implementer \(offline\) {2}ready, .*\n {6}Divide by a hundred\.\n {6}changed: src\/price\/price\.mjs\n {6}said to be changed, and not: README\.md\n/) as string });
   const [runs, status, diff, json] = await Promise.all([dure(["plan", "runs", "--status", "success"]), dure(["plan", "status", id]), dure(["plan", "diff", id, "stock"]), dure(["plan", "watch", id, "--json"])]);
   expect(runs.stdout).toMatch(new RegExp(`${id} .* shop +success +2/2 +dure/shop`));
   expect(status).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/✓ price +succeeded +2\/3 tries/) as string });

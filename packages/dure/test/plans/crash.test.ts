@@ -24,13 +24,14 @@ const FIRST_SEED = Number(process.env["DURE_TEST_SEED"] ?? "1");
 
 class Leader implements AsyncDisposable {
   readonly #child: ChildProcess;
-  readonly ready: Promise<unknown>;
+  /** Its process, in the words of the database, once it is there. */
+  readonly ready: Promise<string>;
   readonly log: string[] = [];
 
   constructor(url: string, home: string) {
     this.#child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, url, home, SCRIPT], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DURE_TEST_LOG: "1" } });
     createInterface(this.#child.stderr!).on("line", (line) => void this.log.push(line));
-    this.ready = once(createInterface(this.#child.stdout!), "line");
+    this.ready = once(createInterface(this.#child.stdout!), "line").then(([line]) => (JSON.parse(String(line)) as { ready: string }).ready);
   }
 
   async kill(): Promise<void> {
@@ -151,6 +152,29 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))("kill
   expect(commits.filter((commit) => !reachable.has(commit))).toEqual([]);
   await expect.poll(() => readdir(join(world.home, "plans", id, "ports")), { timeout: 20_000, message: "a tree was left" }).toEqual(["discount"]);
   expect(await world.watcher.plans.records.strayProcesses(id)).toEqual([]);
+});
+
+test("when the process that leads is killed, another one of the same machine goes on by itself", { timeout: 300_000 }, async () => {
+  const world = await openWorld();
+  const leaders = [world.lead(), world.lead()];
+  const ids = await Promise.all(leaders.map(({ ready }) => ready));
+  const id = await begin(world);
+  const leading = async (): Promise<string | undefined> => {
+    const [row] = await world.watcher.database.query<{ holder: string | null }>({ text: "select holder from dure.leases where name = $1" }, [`run:${id}`]);
+    return row?.holder ?? undefined;
+  };
+  await expect.poll(async () => (await world.watcher.plans.records.steps(id)).some(({ status }) => status === "done"), { timeout: 120_000 }).toBe(true);
+  const holder = await leading();
+  const first = ids.indexOf(holder!);
+  const other = 1 - first;
+
+  await leaders[first]!.kill();
+  const killed = performance.now();
+  await expect.poll(leading, { timeout: 60_000, interval: 100 }).toBe(ids[other]);
+
+  expect(performance.now() - killed).toBeLessThan(20_000); // ten seconds on a quiet machine
+  const run = await ended(world, id, () => leaders[other]!);
+  expect(run.report).toMatchObject({ kept: ["money", "stock", "cart", "receipt", "api"], missing: [{ port: "discount" }], integration: { passed: true } });
 });
 
 /** Paths and contents of a commit, as git names them. */

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { importModule } from "../../src/engine/load-service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { HookRequests } from "../../src/plans/run/hook-requests.ts";
 import { PlanDesk } from "../../src/plans/run/plan-desk.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
@@ -76,6 +77,28 @@ workers:
 ports:
   - { id: hooked, role: hooked, goal: Report., owns: [src/hooked/**], acceptance: 'grep -q "found by a too[l]" src/hooked/prompt.txt && grep -q decision src/hooked/answer.json' }
 `,
+  // A program asks its partner, which is the same program with another prompt, and the operator for a path.
+  "asking.yaml": `
+plan: asking
+roles: modules
+limits: { tries: 1 }
+workers:
+  default:
+    kind: command
+    command:
+      - sh
+      - -c
+      - |
+        prompt=$(cat)
+        case "$prompt" in *"Your partner asks"*) echo "Blue, of course. You asked: $(echo "$prompt" | grep -o 'Which colour[^?]*')"; exit 0;; esac
+        echo "$prompt" > src/asking/prompt.txt
+        node --conditions=dure-source ${CLI} hook ask "Which colour is it?" > src/asking/answer.txt 2> src/asking/error.txt
+        node --conditions=dure-source ${CLI} hook request-access src/price/price.mjs --why "I must see it." > src/asking/access.json
+        node --conditions=dure-source ${CLI} hook request-access ../etc --own --why "Everything." > src/asking/refused.json
+        true
+ports:
+  - { id: asking, role: asking, goal: Ask., owns: [src/asking/**], acceptance: 'cat src/asking/error.txt && grep -q "Blue, of course. You asked. Which colour" src/asking/answer.txt && grep -q "The operator was asked" src/asking/access.json && grep -q "no path of the repository" src/asking/refused.json && grep -q "dure hook as[k]" src/asking/prompt.txt' }
+`,
   "broken.yaml": "plan: broken\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true' }\n",
 };
 
@@ -85,6 +108,7 @@ ports:
     implementer:
       - edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => String(cents / 100);\\n" }]
         summary: Divide by a hundred.
+        claims: [src/price/price.mjs, README.md]
       - edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }]
         summary: Two digits, as the test says.
   stock:
@@ -110,7 +134,7 @@ export async function startPlanServer(): Promise<PlanServer> {
   for (const [name, text] of Object.entries(PLANS)) await writeFile(join(folder, "plans", name), text);
   const started: { server?: TestServer } = {};
   const runs = stack.use(await startRealRuns({ url, home: join(folder, ".dure"), script: SCRIPT, hookUrl: () => started.server && `${started.server.url}/v1/hooks/test-feedback` }));
-  const desk = new PlanDesk({ plans: runs.plans, git: new Git({ env: process.env }), folder: join(folder, "plans"), repository: repository.folder, clock: systemClock, importModule });
+  const desk = new PlanDesk({ plans: runs.plans, requests: new HookRequests({ ...runs, clock: systemClock }), git: new Git({ env: process.env }), folder: join(folder, "plans"), repository: repository.folder, clock: systemClock, importModule });
   const serve = (options: Partial<ServerOptions>): Promise<TestServer> => startTestServer({ plans: desk, events: runs.events, inbox: runs.inbox, ...options });
   const server = (started.server = stack.use(await serve({})));
   const kept = stack.move();

@@ -35,9 +35,9 @@ test("plans are listed with their problems, shown against the repository, and ch
   const [broken, unknown, byFile] = await Promise.all([at.server.fetch("/v1/plans/broken.yaml"), at.server.fetch("/v1/plans/nothing"), at.server.fetch("/v1/plans/shop.yaml")]);
   const checked = await dure.plans.check({ file: "new.yaml", text: "plan: new\nports: []\n" });
 
-  expect(files.map(({ name, ports, problems }) => [name, ports, problems.length])).toEqual([["broken", 0, 1], ["hooked", 1, 0], ["shop", 2, 0], ["steer", 3, 0]]);
-  expect(files[0]!.problems[0]).toMatchObject({ file: "broken.yaml", line: 5, message: expect.stringContaining("b") as string });
-  expect(shop).toMatchObject({ plan: "shop", levels: [["price"], ["stock"]], criticalPath: ["price", "stock"], maxParallel: 1, mode: { mode: "one-context" }, unowned: ["README.md", "package.json"], unownedCount: 2, warnings: [], workers: [{ role: "default", kind: "offline" }] });
+  expect(files.map(({ name, ports, problems }) => [name, ports, problems.length])).toEqual([["asking", 1, 0], ["broken", 0, 1], ["hooked", 1, 0], ["shop", 2, 0], ["steer", 3, 0]]);
+  expect(files[1]!.problems[0]).toMatchObject({ file: "broken.yaml", line: 5, message: expect.stringContaining("b") as string });
+  expect(shop).toMatchObject({ plan: "shop", levels: [["price"], ["stock"]], criticalPath: ["price", "stock"], maxParallel: 1, mode: { mode: "in-order" }, unowned: ["README.md", "package.json"], unownedCount: 2, warnings: [], workers: [{ role: "default", kind: "offline" }] });
   expect(shop.ports[1]).toMatchObject({ id: "stock", title: "stock", dependsOn: ["price"], owns: ["src/stock/**"] });
   expect(shop.mode.conditions.map(({ name, holds }) => [name, holds])).toContainEqual(["fewer than 5 files", true]);
   expect([broken.status, unknown.status, byFile.status]).toEqual([400, 404, 200]);
@@ -76,7 +76,7 @@ test("a run is begun once per key, watched to its end, looked at in every part, 
 
   const price = await dure.plans.port(run.id, "price");
   expect(price.steps.map((step) => [step.try, step.kind, step.status])).toEqual([[1, "implement", "done"], [1, "test", "done"], [1, "accept", "done"], [2, "implement", "done"], [2, "test", "done"], [2, "accept", "done"]]);
-  expect(price.steps[0]!.output).toMatchObject({ status: "ready", summary: "Divide by a hundred.", claimedFiles: ["src/price/price.mjs"], changes: [{ path: "src/price/price.mjs", kind: "modified" }], violations: [] });
+  expect(price.steps[0]!.output).toMatchObject({ status: "ready", summary: "Divide by a hundred.", claimedFiles: ["src/price/price.mjs", "README.md"], failedFiles: ["README.md"], unclaimedFiles: [], changes: [{ path: "src/price/price.mjs", kind: "modified" }], violations: [] });
   expect(price.steps[2]!.output).toMatchObject({ feedback: { success: false, failedTests: [{ name: "a price is written with two digits" }] }, exitCode: 1 });
   expect(JSON.stringify(price)).not.toMatch(/hook_/);
   expect(price.messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toHaveLength(4);
@@ -164,6 +164,24 @@ test.for([1, 3])("the client reads a run once although its connection is cut aft
   expect(new Set(ids).size).toBe(ids.length);
   expect(news.filter((item) => item.kind === "event" && item.event.type === "run.end")).toHaveLength(1);
   expect(isRunOver((await dure.plans.run(id)).status)).toBe(true);
+});
+
+test("a program asks its partner and the operator from inside of its try, and its answer comes while it works", { timeout: 90_000 }, async () => {
+  const { run } = await followed(await dure.plans.start({ plan: "asking" }));
+  const port = await dure.plans.port(run.id, "asking");
+  const { items } = await dure.escalations({ run: run.id });
+
+  expect(run.status, port.steps.find(({ kind }) => kind === "accept")?.log).toBe("success");
+  expect(port.messages.filter(({ type }) => type === "query" || type === "ack").map(({ from, to, type, payload }) => [from, to, type, payload])).toEqual([
+    ["implementer", "tester", "query", { text: "Which colour is it?" }],
+    ["tester", "implementer", "ack", { text: "Blue, of course. You asked: Which colour is it" }],
+  ]);
+  expect(items).toMatchObject([{ type: "ownership", severity: "medium", source: { port: "asking" }, context: { path: "src/price/price.mjs", wants: "read", why: "I must see it." } }]);
+  for (const [name, body] of [["ask", { question: "Who?" }], ["request-access", { path: "src/a", wants: "read", why: "x" }]] as const) {
+    expect((await at.server.post(`/v1/hooks/${name}`, body, { authorization: "Bearer hook_of_nobody" })).status).toBe(401);
+    expect((await at.server.post(`/v1/hooks/${name}`, body)).status).toBe(401);
+    expect((await at.server.post(`/v1/hooks/${name}`, {}, { authorization: "Bearer hook_of_nobody" })).status).toBe(400);
+  }
 });
 
 test("another tenant's run is unknown, who may look may not run, and nobody runs without a token", async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -166,26 +166,24 @@ test("a contract that nobody writes stops the run before any port begins", { tim
   expect((await runs.plans.records.steps(id)).filter(({ kind }) => kind === "implement")).toEqual([]);
 });
 
-test("the port that breaks the whole goes back to its pair with what the merged tree said, and the whole passes", { timeout: 120_000 }, async () => {
-  const files = {
-    ...FILES,
-    "test/all.test.mjs": NODE_TEST("all", 'import { price } from "../src/price/price.mjs";\nimport { left } from "../src/stock/stock.mjs";\ntest("what is left has its price", () => assert.ok(["25.00", "1250"].includes(String(price(left(2, 0) * 1250)).replace(/^2500$/, "1250"))));'),
-    "test/price/price.test.mjs": NODE_TEST("price", 'import { price } from "../../src/price/price.mjs";\ntest("a price is written", () => assert.ok(price(1250)));'),
-    "test/stock/stock.test.mjs": NODE_TEST("stock", 'import { left } from "../../src/stock/stock.mjs";\ntest("something is left", () => assert.ok(left(5, 2)));'),
-  };
-  const { runs, repository } = await open(
-    {
-      script: `
+/** Each port passes alone; together they pass when both do what they should. */
+const TOGETHER = {
+  ...FILES,
+  "test/all.test.mjs": NODE_TEST("all", 'import { price } from "../src/price/price.mjs";\nimport { left } from "../src/stock/stock.mjs";\ntest("what is left has its price", () => assert.ok(["25.00", "1250"].includes(String(price(left(2, 0) * 1250)).replace(/^2500$/, "1250"))));'),
+  "test/price/price.test.mjs": NODE_TEST("price", 'import { price } from "../../src/price/price.mjs";\ntest("a price is written", () => assert.ok(price(1250)));'),
+  "test/stock/stock.test.mjs": NODE_TEST("stock", 'import { left } from "../../src/stock/stock.mjs";\ntest("something is left", () => assert.ok(left(5, 2)));'),
+};
+
+const together = (...stock: readonly string[]): string => `
 ports:
   price: { implementer: [{ edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }] }] }
   stock:
     implementer:
-      - edits: [{ path: src/stock/stock.mjs, content: "export const left = (have, sold) => have - sold + 1;\\n" }]
-      - edits: [{ path: src/stock/stock.mjs, content: "export const left = (have, sold) => have - sold;\\n" }]
-`,
-    },
-    files,
-  );
+${stock.map((sum) => `      - edits: [{ path: src/stock/stock.mjs, content: "export const left = (have, sold) => ${sum};\\n" }]`).join("\n")}
+`;
+
+test("the port that breaks the whole goes back to its pair with what the merged tree said, and the whole passes", { timeout: 120_000 }, async () => {
+  const { runs, repository } = await open({ script: together("have - sold + 1", "have - sold") }, TOGETHER);
 
   const { id } = await runs.plans.run({ plan: realPlan(PLAN), repository: repository.folder, by: "me" });
   const run = await ended(runs, id);
@@ -195,7 +193,38 @@ ports:
   const stock = await runs.plans.port(id, "stock");
   expect(stock.steps.filter(({ kind }) => kind === "integrate")).toHaveLength(1);
   expect(Math.max(...stock.steps.map((step) => step.try))).toBe(2);
+  expect(stock.triesPair).toBe(4);
   expect((await runs.plans.port(id, "price")).steps.every((step) => step.try === 1)).toBe(true);
+});
+
+test("a port that breaks the whole a second time is left out and asks a person; the rest is kept", { timeout: 120_000 }, async () => {
+  const { runs, repository } = await open({ script: together("have - sold + 1", "have - sold + 2") }, TOGETHER);
+
+  const { id } = await runs.plans.run({ plan: realPlan(PLAN), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run).toMatchObject({ status: "partial", because: null, report: { branch: "dure/shop", kept: ["price"], missing: [{ port: "stock", because: { code: "INTEGRATION_FAILED" } }], integration: { passed: true } } });
+  expect((await runs.inbox.list({ tenant: "", run: id, status: "open" })).items).toMatchObject([{ type: "quality", severity: "high", source: { run: id, port: "stock" } }]);
+  expect((await eventsOf(runs, id)).filter((type) => type === "port.recalled")).toHaveLength(1);
+});
+
+test("what the orchestrator changes beside the contracts is not taken, is recorded and told; its tokens are the run's", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open({
+    script: `
+ports:
+  orchestrator: { orchestrator: [{ tokens: 40, edits: [{ path: src/contracts/amount.mjs, content: "export const DIGITS = 2;" }, { path: README.md, content: mine, unasked: true }, { path: src/other.mjs, content: mine }] }] }
+  price: { implementer: [{ edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] }
+`,
+  });
+  const plan = ONE_PORT("", "isolation: audit\ncontracts: [{ path: src/contracts/amount.mjs, by: orchestrator }]").replace("default: { kind: offline }", "default: { kind: offline }, orchestrator: { kind: offline }");
+
+  const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run).toMatchObject({ status: "success", isolation: "audit", tokensIn: 40 });
+  expect(await repository.git("ls-tree", "--name-only", "dure/one")).not.toContain("README.md");
+  expect((await runs.plans.records.violations(id)).map(({ port, member, path, found }) => `${port} ${member} ${path} ${found}`)).toEqual(["orchestrator orchestrator src/other.mjs request", "orchestrator orchestrator README.md commit"]);
+  expect((await runs.inbox.list({ tenant: "", run: id })).items).toMatchObject([{ type: "ownership", source: { run: id }, context: { paths: ["README.md"] } }]);
 });
 
 test("tokens at four fifths are told, and a bound that is used up stops the port", { timeout: 60_000 }, async () => {
@@ -251,6 +280,201 @@ test("a person who goes on working meanwhile, with files that are not committed 
   expect(run.report!.branch).toBe("dure/shop-2");
   expect(await repository.fingerprint()).toBe(before);
   expect(await repository.git("show", "dure/shop-2:src/price/price.mjs")).toContain("toFixed(2)");
+});
+
+/** Answers the open question of a port of this type. */
+async function answer(runs: TestRuns, run: string, port: string | undefined, type: string, value: string, note?: string): Promise<void> {
+  const { items } = await runs.inbox.list({ tenant: "", run, status: "open" });
+  const asked = items.find((one) => one.type === type && one.source.port === port && one.suggestedActions.some((action) => action.value === value));
+  expect(asked, `${type} of ${port} in ${items.map((one) => `${one.type} of ${one.source.port}`).join(", ")}`).toBeDefined();
+  await runs.inbox.answer(asked!.id, { value, ...(note !== undefined && { note }) }, { tenant: "", name: "민준" });
+}
+
+async function succeeds(runs: TestRuns, id: string): Promise<PlanRun> {
+  await expect.poll(async () => (await runs.plans.get(id)).status, { timeout: 90_000, interval: 50 }).toBe("success");
+  return runs.plans.get(id);
+}
+
+async function eventsOf(runs: TestRuns, run: string): Promise<string[]> {
+  await runs.events.caughtUp();
+  return (await runs.events.read(undefined, { run }, 1_000)).events.map(({ type }) => type);
+}
+
+test("every question that a worker's failure asks has an answer with which its port goes on: the path, a hint, more tokens, an agent that is there now", { timeout: 180_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dure-agent-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const agent = join(folder, "agent");
+  const plan = `
+plan: answers
+roles: modules
+isolation: audit
+limits: { tries: 1 }
+workers: { default: { kind: offline }, gone: { kind: command, command: ["${agent}"] } }
+ports:
+  - { id: own, role: own, goal: g, owns: [src/own/**], acceptance: "grep -q granted 'app/[id]/page.mjs'" }
+  - { id: stray, role: stray, goal: g, owns: [src/stray/**], acceptance: test -f src/stray/done }
+  - { id: spend, role: spend, goal: g, owns: [src/spend/**], acceptance: test -f src/spend/done, budget: "1000 tokens" }
+  - { id: gone, role: gone, goal: g, owns: [src/gone/**], acceptance: test -f src/gone/done }
+`;
+  const { runs, repository } = await open(
+    {
+      script: `
+ports:
+  own: { implementer: [{ edits: [{ path: "app/[id]/page.mjs", content: "taken", unasked: true }] }, { edits: [{ path: "app/[id]/page.mjs", content: "granted" }] }] }
+  stray: { implementer: [{ edits: [{ path: src/a, content: "" }, { path: src/b, content: "" }] }, { edits: [{ path: src/stray/done, content: "" }] }] }
+  spend: { implementer: [{ tokens: 1200 }, { tokens: 100, edits: [{ path: src/spend/done, content: "" }] }] }
+`,
+    },
+    { "README.md": "answers\n", "app/[id]/page.mjs": "before\n" },
+  );
+
+  const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
+  const failed = await ended(runs, id);
+  expect(failed.isolation).toBe("audit");
+  expect(failed.report!.missing.map(({ port, because }) => `${port} ${because.code}`)).toEqual(["own OWNERSHIP_VIOLATED", "stray OWNERSHIP_VIOLATED", "spend TOKENS_EXHAUSTED", "gone WORKER_NOT_STARTED"]);
+  await writeFile(agent, "#!/bin/sh\nmkdir -p src/gone && touch src/gone/done\n");
+  await chmod(agent, 0o755);
+
+  await answer(runs, id, "own", "ownership", "own", "ok, tests need it");
+  await answer(runs, id, "stray", "ownership", "retry", "Stay in your folder.");
+  await answer(runs, id, "spend", "token_exhausted", "more_tokens");
+  await answer(runs, id, "gone", "general", "retry");
+  const run = await succeeds(runs, id);
+
+  const ports = (await runs.plans.get(id)).ports;
+  expect(ports.map((port) => `${port.id} ${port.triesPair}`)).toEqual(["own 2", "stray 2", "spend 2", "gone 2"]);
+  expect(ports[0]).toMatchObject({ hint: "ok, tests need it", grants: [{ path: "app/[id]/page.mjs", wants: "own" }] });
+  expect(await repository.git("show", `${run.report!.branch}:app/[id]/page.mjs`)).toBe("granted");
+  expect((await runs.inbox.list({ tenant: "", run: id, status: "open" })).items).toEqual([]);
+});
+
+const SHARED = { "README.md": "shared\n", "src/shared.txt": "base" };
+
+/** Two ports that ask for the same file, write it differently, and leave the rest to the orchestrator. */
+const sharing = (orchestrator: string, again = ""): string => `
+ports:
+  a: { implementer: [{ requestAccess: [{ path: src/shared.txt, wants: own }, { path: docs/a.md, wants: own }] }, { round: 4, edits: [{ path: src/shared.txt, content: a }] }] }
+  b: { implementer: [{ requestAccess: [{ path: src/shared.txt, wants: own }] }, { round: 4, edits: [{ path: src/shared.txt, content: b }] }${again}] }
+  orchestrator: { orchestrator: [${orchestrator}] }
+`;
+
+/** Once both have what they asked for, and have written it. */
+async function afterGrants(runs: TestRuns, repository: TestRepository): Promise<string> {
+  const plan = `
+plan: shared
+roles: modules
+setup: "echo set up > .ready"
+limits: { tries: 1, merge: as_ready }
+integration: grep -q . src/shared.txt
+workers: { default: { kind: offline }, orchestrator: { kind: offline } }
+ports:
+  - { id: a, role: a, goal: g, owns: [src/a/**], acceptance: "! grep -q base src/shared.txt", check: test -f .ready }
+  - { id: b, role: b, goal: g, owns: [src/b/**], acceptance: "! grep -q base src/shared.txt || test -f src/b/instead", check: test -f .ready }
+`;
+  const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
+  await ended(runs, id);
+  const { items } = await runs.inbox.list({ tenant: "", run: id, status: "open", type: "ownership" });
+  expect(items.map(({ context }) => context["path"]).toSorted()).toEqual(["docs/a.md", "src/shared.txt", "src/shared.txt"]); // each path is a question
+  for (const { id: asked, context } of items) if (context["path"] === "src/shared.txt") await runs.inbox.answer(asked, { value: "own" }, { tenant: "", name: "민준" });
+  await expect.poll(async () => (await eventsOf(runs, id)).includes("merge.conflict"), { timeout: 90_000 }).toBe(true);
+  await ended(runs, id);
+  return id;
+}
+
+test("what two ports wrote differently is written once by the orchestrator; what has succeeded so far can be looked at before", { timeout: 180_000 }, async () => {
+  const { runs, repository } = await open({ script: sharing('{ tokens: 70, edits: [{ path: src/shared.txt, content: a and b }] }') }, SHARED);
+
+  const id = await afterGrants(runs, repository);
+  const run = await succeeds(runs, id);
+
+  expect(run.report).toMatchObject({ kept: ["a", "b"], conflicts: [{ path: "src/shared.txt", ports: ["a", "b"], solvedBy: "orchestrator" }], integration: { passed: true } });
+  expect(run.tokensIn).toBe(70);
+  expect(await repository.git("show", `${run.report!.branch}:src/shared.txt`)).toBe("a and b");
+  expect(await eventsOf(runs, id)).toEqual(expect.arrayContaining(["merge.ready", "merge.conflict", "merge.done"]));
+});
+
+test("an orchestrator that fails has written nothing: the later port is left out, a person is asked, and the run goes on with the answer", { timeout: 180_000 }, async () => {
+  const { runs, repository } = await open({ script: sharing("{ status: failed, summary: I do not know }", ', { round: 5, edits: [{ path: src/shared.txt, content: base }, { path: src/b/instead, content: b }] }') }, SHARED);
+
+  const id = await afterGrants(runs, repository);
+  const partial = await runs.plans.get(id);
+
+  expect(partial).toMatchObject({ status: "partial", report: { kept: ["a"], missing: [{ port: "b", because: { code: "CONFLICT", message: expect.stringContaining("I do not know") } }] } });
+  expect(await repository.git("show", `${partial.report!.branch}:src/shared.txt`)).toBe("a");
+  await answer(runs, id, "b", "conflict", "retry", "Write it elsewhere.");
+  const run = await succeeds(runs, id);
+  expect(run.report).toMatchObject({ kept: ["a", "b"], conflicts: [] });
+});
+
+test("when the base fails the integration too, what succeeded is kept as a branch, and is tried again when somebody has mended what it needs", { timeout: 180_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dure-needs-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const files = { ...FILES, "test/all/needs.test.mjs": NODE_TEST("needs", `import { existsSync } from "node:fs";\ntest("what it needs is there", () => assert.ok(existsSync("${folder}/there")));`) };
+  const { runs, repository } = await open({ script: SCRIPT }, files);
+  const plan = ONE_PORT("", "integration: node --test test/all/*.test.mjs");
+
+  const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
+  const partial = await ended(runs, id);
+
+  expect(partial).toMatchObject({ status: "partial", because: { code: "INTEGRATION_FAILED" }, report: { branch: "dure/one", kept: ["price"], missing: [], integration: { passed: false } } });
+  expect(await repository.git("show", "dure/one:src/price/price.mjs")).toContain("toFixed(2)");
+  expect((await runs.inbox.list({ tenant: "", run: id, status: "open" })).items).toMatchObject([{ type: "quality", suggestedActions: [{ value: "retry" }, { value: "known" }] }]);
+  await writeFile(join(folder, "there"), "");
+  await answer(runs, id, undefined, "quality", "retry");
+  expect(await succeeds(runs, id)).toMatchObject({ because: null, report: { branch: "dure/one", integration: { passed: true } } });
+});
+
+test("when the merged tree cannot be set up, what succeeded is kept untried", { timeout: 120_000 }, async () => {
+  const { runs, repository } = await open();
+  const plan = ONE_PORT("", 'setup: test "$DURE_PORT_ID" != orchestrator\nintegration: node --test');
+
+  const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run).toMatchObject({ status: "partial", because: { code: "SETUP_FAILED" }, report: { branch: "dure/one", kept: ["price"] } });
+  expect(await repository.git("show", "dure/one:src/price/price.mjs")).toContain("toFixed(2)");
+});
+
+test("what does not build is no test's failure: a person is told of its quality; a question about tokens closes when the port succeeds", { timeout: 120_000 }, async () => {
+  const { runs, repository } = await open({ script: `ports: { price: { implementer: [{ tokens: 100, edits: [{ path: src/price/price.mjs, content: "export const price = ;" }] }, { tokens: 750, edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }` });
+  const plan = ONE_PORT(', check: node --check src/price/price.mjs, budget: "1000 tokens"', "limits: { tries: 1 }");
+  const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
+
+  const failed = await ended(runs, id);
+  expect(failed.report!.missing[0]!.because.message).toContain("did not pass the check");
+  await answer(runs, id, "price", "quality", "retry");
+  await succeeds(runs, id);
+
+  const { steps, messages } = await runs.plans.port(id, "price");
+  expect(steps.map((step) => `${step.try} ${step.kind}`)).toEqual(["1 implement", "1 check", "2 implement", "2 check", "2 accept"]);
+  expect(messages.filter(({ type }) => type === "result").map(({ payload }) => (payload as { buildPassed: boolean }).buildPassed)).toEqual([false, true]);
+  expect((await runs.inbox.list({ tenant: "", run: id })).items.map(({ type, status, resolvedBy }) => `${type} ${status} by ${resolvedBy}`).toSorted()).toEqual(["quality resolved by 민준", "token_exhausted resolved by system"]);
+});
+
+test("cancel ends the integration command within two seconds, with its children", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open();
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT("", "integration: sleep 7655")), repository: repository.folder, by: "me" });
+  await expect.poll(() => processesWith("sleep 7655"), { timeout: 60_000 }).not.toEqual([]);
+
+  const asked = performance.now();
+  await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+
+  expect(performance.now() - asked).toBeLessThan(5_000); // two seconds on a quiet machine
+  expect(await runs.plans.get(id)).toMatchObject({ status: "cancelled", report: { kept: ["price"] } });
+  expect(await processesWith("sleep 7655")).toEqual([]);
+});
+
+test("a partner who cannot answer says so at once, and a step that is begun anew asks anew", { timeout: 120_000 }, async () => {
+  const { runs, repository } = await open({ script: `ports: { price: { implementer: [{ queries: ["How many digits?"], hang: true }], tester: [{ status: failed, summary: I lost my voice }] } }` });
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT(", timeout: 4s")), repository: repository.folder, by: "me" });
+  await ended(runs, id);
+  const said = async (): Promise<string[]> => (await runs.plans.port(id, "price")).messages.map(({ type }) => type);
+  expect(await said()).toEqual(["query", "ack"]);
+  expect((await runs.plans.port(id, "price")).messages[1]!.payload).toEqual({ text: "The tester cannot answer: I lost my voice. Decide by yourself." });
+
+  await answer(runs, id, "price", "timeout", "more_time");
+
+  await expect.poll(said, { timeout: 30_000 }).toEqual(["query", "ack", "query", "ack"]);
 });
 
 async function processesWith(text: string): Promise<string[]> {

@@ -1,6 +1,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../until.ts";
 import { chatAgent, defineService, flow, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type ModelRequest, type OfflineReply, type RunningTeam, type TeamOptions } from "../../src/index.ts";
@@ -51,6 +55,44 @@ test("what is said in the background is reported once: a thread of the report ch
   for (const message of await team.rooms!.reader.messages(thread!.id, {})) expect(message).toMatchObject({ mark: "sink", roles: {} });
 });
 
+test("a webhook gets each line once, in batches with a key; four refusals are escalated, and a report thread that was closed is opened anew", { timeout: 90_000 }, async () => {
+  const batches: { key: string | undefined; items: { id: string; text: string }[] }[] = [];
+  let refuses = false;
+  const desk = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString("utf8")));
+    request.on("end", () => {
+      batches.push({ key: request.headers["idempotency-key"] as string | undefined, items: (JSON.parse(body) as { items: { id: string; text: string }[] }).items });
+      response.writeHead(refuses ? 500 : 204).end();
+    });
+  });
+  desk.listen(0, "127.0.0.1");
+  await once(desk, "listening");
+  onTestFinished(() => void desk.close());
+  const { team, database } = await start({ eden: () => "금요일이 좋습니다. 어떠세요?", ruda: () => "REPLY_SKIP" }, { rooms: { channels: { general: {}, report: { collaborate: false } }, sink: { channel: "report", webhook: `http://127.0.0.1:${(desk.address() as AddressInfo).port}/report` } } });
+  const asked = await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "언제 배포할까요?", maxTurns: 2, waitSec: 30 });
+  await eventually(() => expect(batches.flatMap(({ items }) => items.map(({ text }) => text))).toEqual(["금요일이 좋습니다. 어떠세요?"]));
+  expect(batches[0]!.key).toMatch(/^sink\/webhook\//);
+  const [first] = await eventually(async () => {
+    const threads = await team.rooms!.reader.threads("web:report", NOBODY);
+    expect(threads).toHaveLength(1);
+    expect(await linesOf(team, threads[0]!.id)).toHaveLength(1);
+    return threads;
+  });
+
+  refuses = true;
+  await database.query("update dure.places set state = 'closed' where id = $1", [first!.id]);
+  await database.query("select dure.emit($1)", [JSON.stringify([{ type: "job.turn", role: "delegation", job: asked.jobId, data: { speaker: "eden", text: "덧붙이면, 오후가 낫습니다." } }])]);
+
+  await eventually(async () => {
+    const open = (await team.rooms!.reader.threads("web:report", NOBODY)).filter(({ state }) => state === "open");
+    expect(open.map(({ name }) => name)).toEqual([first!.name]);
+    expect(await linesOf(team, open[0]!.id)).toEqual(["이든: 덧붙이면, 오후가 낫습니다."]);
+  });
+  await eventually(async () => expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "delivery", context: { to: "webhook", attempts: 4 } }]), { patienceMs: 30_000 });
+  expect(new Set(batches.slice(1).map(({ key }) => key)).size).toBe(1);
+});
+
 test("P3 an agent inside a background job may call collaborate: the thread begins in the default channel", { timeout: 60_000 }, async () => {
   const { team } = await start({
     eden: ({ said, called, session }) => {
@@ -71,7 +113,7 @@ interface Said {
   readonly session: "room" | "job";
 }
 
-async function start(behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Said) => OfflineReply>>>, more: Partial<TeamOptions> = {}): Promise<{ team: RunningTeam; folder: string }> {
+async function start(behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Said) => OfflineReply>>>, more: Partial<TeamOptions> = {}): Promise<{ team: RunningTeam; folder: string; database: Client }> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-background-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const database = await testDatabaseUrl();
@@ -90,7 +132,10 @@ async function start(behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Sa
   };
   const team = await startTeam(await readTeam(options, folder), { ...readEnvironment({ PORT: "0" }), databaseUrl: database.url }, { logger: silentLogger });
   onTestFinished(() => team.stop());
-  return { team, folder };
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return { team, folder, database: client };
 }
 
 function saidIn(request: ModelRequest): Said {

@@ -60,10 +60,11 @@ export async function discordPlatform(): Promise<DiscordStage> {
     adapter: () => new DiscordAdapter(options),
     ready: (team) =>
       vi.waitFor(async () => expect((await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state)).toEqual(names.map(() => "ready")), { timeout: 20_000, interval: 30 }),
-    say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => {
+    say: async (team, text, { thread, channel = "general", person = "민준", replyToLast = false } = {}) => {
       const at = thread === undefined ? places[channel as keyof typeof places] : await vi.waitFor(() => placeOf(team, thread), { timeout: 10_000, interval: 30 });
       const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) => discord.mention(bots[names.find((id) => NAMES[id] === name)!]));
-      const posted = personOf(person).post(at, mentioned);
+      const last = replyToLast ? discord.messages(at).at(-1) : undefined;
+      const posted = personOf(person).post(at, mentioned, last && { replyTo: last });
       return vi.waitFor(
         async () => {
           const [row] = await team.database.query<{ message: string; readers: number }>(

@@ -187,6 +187,19 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(requestsSince(stage, since, "루다")).toBeLessThanOrEqual(1);
   });
 
+  test("however often a thread may not be made, one escalation tells of the pair, and the refused calls do not count", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { eden: silent } });
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, { deny: ["CREATE_PUBLIC_THREADS"] });
+    for (const message of ["하나", "둘", "셋", "넷"]) expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message })).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
+    expect(await openTypes(team)).toEqual(["delivery"]);
+
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {});
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true });
+
+    await eventually(async () => expect(await openTypes(team)).toEqual([]));
+  });
+
   test("two threads of one name made within a minute are never taken for each other after a lost answer", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: silent } });

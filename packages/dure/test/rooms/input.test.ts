@@ -164,6 +164,18 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     }
   });
 
+  test("nobody speaks as an agent without the scope admin, not by a collaborate either", async () => {
+    const tokens = new MemoryTokenStore();
+    const [minjun, boss] = [(await tokens.create({ name: "민준", tenant: "", scopes: ["rooms"] })).token, (await tokens.create({ name: "boss", tenant: "", scopes: ["admin"] })).token];
+    const { post, team } = await startStage({ tokens, behave: { eden: silent, ruda: silent } });
+    const body = { agent: "ruda", target_agent: "eden", message: "몰래 시키기", channel_id: "web:general" };
+
+    expect(await post("/v1/collaborate", body, minjun)).toMatchObject({ status: 403 });
+    expect(await team.rooms.reader.messages("web:general", {})).toEqual([]);
+    expect(await team.rooms.reader.threads("web:general", { tenant: "", person: "" })).toEqual([]);
+    expect(await post("/v1/collaborate", body, boss)).toMatchObject({ status: 200, body: { ok: true } });
+  });
+
   test("with tokens the caller speaks under the token's name, for others only with the scope admin; rooms of another tenant are not found", async () => {
     const tokens = new MemoryTokenStore();
     const token = async (name: string, tenant: string, scopes: readonly ("rooms" | "chat" | "admin")[]): Promise<string> => (await tokens.create({ name, tenant, scopes })).token;
@@ -289,7 +301,45 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     expect(await stage.shown(team, "discord:general")).toHaveLength(3);
     expect(done).toEqual(["1.0"]);
   });
+
+  test("on Discord only those who manage the server decide; who did stands in the audit with the id that nobody can change", async () => {
+    const { tool: deploy, done } = deployTool();
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: deploys }, tools: { deploy } });
+    const guest = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"] });
+
+    guest.post(stage.places.general, "1.0 배포해 줘");
+    const question = await eventuallyIs(async () => stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0));
+    const refused = await guest.press(question.buttons[0]!);
+    expect(refused.text).toContain("답할 수 있는 분이 아닙니다");
+    expect(await auditOf(team)).toEqual([]);
+    await stage.person("민준").press(question.buttons[0]!);
+
+    await eventually(() => expect(done).toEqual(["1.0"]));
+    const who = `민준 (discord:${stage.person("민준").id})`;
+    await eventually(async () => expect(await auditOf(team)).toEqual([{ name: who, what: expect.stringMatching(/^escalation\./) as string, subject: question.buttons[0]!.value.split(":")[0] }]));
+    expect((await team.inbox.list({ tenant: "", status: "resolved" })).items[0]?.resolvedBy).toBe(who);
+  });
+
+  test("with a list of approvers the roles and users in it decide, and nobody else", async () => {
+    const { tool: deploy, done } = deployTool();
+    const stage = await discordPlatform();
+    await readyTeamOn(stage, { behave: { ruda: deploys }, tools: { deploy }, approvers: ["777000777000777000"] });
+    const release = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES"], roles: ["777000777000777000"] });
+
+    release.post(stage.places.general, "1.0 배포해 줘");
+    const question = await eventuallyIs(async () => stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0));
+    const refused = await stage.person("민준").press(question.buttons[0]!);
+    await release.press(question.buttons[0]!);
+
+    expect(refused.text).toContain("답할 수 있는 분이 아닙니다");
+    await eventually(() => expect(done).toEqual(["1.0"]));
+  });
 });
+
+async function auditOf(team: TestTeam): Promise<readonly unknown[]> {
+  return team.database.query({ text: "select name, what, subject from dure.audit order by id" });
+}
 
 /** Puts a version out, once per yes. */
 function deployTool(): { tool: AnyTool; done: string[] } {

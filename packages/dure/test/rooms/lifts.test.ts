@@ -1,11 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
-import { discordPlatform } from "./discord-platform.ts";
+import type { FakeMessage } from "../../src/testing/fake-discord/fake-discord.ts";
+import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { collaborate, openTypes, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
 import type { Behave } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
 const chatty: Behave = () => `이야기 ${Math.random()}`;
+
+function lastIn(stage: DiscordStage): FakeMessage | undefined {
+  return stage.discord.messages(stage.discord.threads(stage.places.general)[0]!).at(-1);
+}
 
 describe("what a person lifts", { timeout: 60_000 }, () => {
   test("a thread that was suspended is open again when a person presses the button below the notice", async () => {
@@ -50,6 +55,44 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     await team.inbox.answer(question!.id, { value: "resume" }, { tenant: "", name: "boss" });
 
     await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true }));
+  });
+
+  test("on Discord the notice of a blocked pair has a button that lets it call again", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
+    for (const message of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" })).toMatchObject({ ok: false, code: "LOOP_GUARD" });
+    await eventually(() => expect(lastIn(stage)?.buttons).toHaveLength(1));
+
+    const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
+
+    expect(shown.text).toContain("풀기");
+    await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true }));
+  });
+
+  test("on Discord the notice of a thread that rests has a button that wakes it", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty }, limits: { threadMessages: 100, exchangeMessages: 3 } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
+    await settled(team);
+
+    await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
+
+    expect(await stateOf(team, threadId)).toBe("open");
+    expect(await team.database.query({ text: "select what, subject from dure.audit" })).toEqual([{ what: "thread.resume", subject: threadId }]);
+  });
+
+  test("resuming a thread also lets the pair call again that works in it", async () => {
+    const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
+    for (const message of ["둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" })).toMatchObject({ ok: false, code: "LOOP_GUARD" });
+
+    await team.rooms.resume(threadId, { tenant: "", person: "민준" });
+
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true });
+    expect(await openTypes(team)).toEqual([]);
   });
 
   test("however often a guard is met, its escalation is raised once", async () => {

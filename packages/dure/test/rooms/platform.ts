@@ -12,11 +12,19 @@ export interface TestPlatform {
   /** Resolves when every agent of the team is connected. */
   ready(team: TestTeam): Promise<void>;
   /** A person says something; resolves when the team has stored it. Gives dure's message id. */
-  say(team: TestTeam, text: string, options?: { thread?: string; channel?: string; person?: string }): Promise<string>;
+  say(team: TestTeam, text: string, options?: SayOptions): Promise<string>;
   /** What people see in a place (dure's id), in order: `이든: 답입니다`; mentions as `@이든`. */
   shown(team: TestTeam, place: string): Promise<readonly string[]>;
   /** The next posts fail in this way. `afterDoing`: the platform has done it all the same. */
   fail(what: "post" | "thread", failure: ChannelFailure | "hang", options?: { times?: number; afterDoing?: boolean; retryAfterMs?: number; agent?: string }): void;
   /** Attempts to post so far. */
   posts(): number;
+}
+
+export interface SayOptions {
+  readonly thread?: string;
+  readonly channel?: string;
+  readonly person?: string;
+  /** As a reply to the newest message of the place. */
+  readonly replyToLast?: boolean;
 }

@@ -3,7 +3,8 @@ import { eventually } from "../until.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
 import type { StoredRole } from "../../src/rooms/room-store.ts";
 import type { TestPlatform } from "./platform.ts";
-import { startTestTeam, type Behave, type Name, type TestTeam, type TestTeamOptions } from "./team.ts";
+import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
+import { NAMES, startTestTeam, type Behave, type Name, type TestTeam, type TestTeamOptions } from "./team.ts";
 
 /** The scenarios of docs/spec/collaboration, on any platform. */
 export function roomScenarios(name: string, makePlatform: () => TestPlatform | Promise<TestPlatform>): void {
@@ -71,6 +72,30 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
       });
     });
 
+    describe("who is named", () => {
+      test("a mention inside a quote or code names nobody", async () => {
+        const { platform, team } = await start();
+
+        const quoted = await platform.say(team, "> @이든 어제 뭐라고 했지?\n루다, 이게 무슨 뜻이야?");
+        const coded = await platform.say(team, "`@이든` 이라고 쓰면 불러집니다");
+
+        for (const message of [quoted, coded]) expect(await rolesOf(team, message)).toMatchObject({ ruda: "HANDLER", eden: "OBSERVER" });
+        await settled(team);
+      });
+
+      test("who is named first leads, and whose message is answered comes after those whom the text names", async () => {
+        const { platform, team } = await start();
+        await platform.say(team, "@세움 먼저 말해 줘");
+        await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(2));
+        await settled(team);
+
+        const message = await platform.say(team, "@다짐 그리고 @이든 이 말 맞아?", { replyToLast: true });
+
+        expect(await ranksOf(team, message)).toEqual({ dajim: "PRIMARY", eden: "SECONDARY", seum: "SECONDARY" });
+        await settled(team);
+      });
+    });
+
     describe("threads and participants", () => {
       test("T1 T2 T3 collaborate makes a thread with both; there they answer each other's people without a mention", async () => {
         const { platform, team } = await start();
@@ -82,6 +107,11 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         expect(asked).toMatchObject({ reused: false, delivery: "sent", threadName: "[협업] 루다 → 이든 · 코드 리뷰 해줘" });
         expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
         await settled(team);
+
+        // T3: 루다's line names nobody, and 이든 takes part.
+        const unnamed = (await team.rooms.reader.messages(thread, {})).find(({ author, text }) => author === "ruda" && text === "루다의 답입니다")!;
+        expect(unnamed.mentions).toEqual([]);
+        expect(unnamed.roles["eden"]).toMatchObject({ role: "HANDLER", because: "participant" });
 
         const said = await platform.say(team, "로그인 쪽도 봐 줘", { thread });
         expect(await rolesOf(team, said)).toEqual({ ruda: "HANDLER", eden: "HANDLER", seum: "OBSERVER", dajim: "OBSERVER" });
@@ -112,23 +142,72 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         expect(await rolesOf(second, said)).toMatchObject({ eden: "HANDLER", ruda: "HANDLER", seum: "OBSERVER" });
       });
 
-      test("T7 when the record was lost nobody answers without a mention, and a mention registers again", async () => {
-        const { platform, team } = await start();
+      test("T7 when the record was lost nobody answers without a mention, one line warns, and a mention registers again", async () => {
+        const warnings: string[] = [];
+        const { platform, team } = await start({ logger: { ...silentLogger, warn: (_fields: unknown, message: string) => void warnings.push(message) } as Logger });
         const { threadId: thread } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
         await settled(team);
         await team.database.query({ text: "delete from dure.participants" });
 
         const unnamed = await platform.say(team, "여기 누구 있나요", { thread });
+        await platform.say(team, "정말 아무도 없나요", { thread });
         await platform.say(team, "@이든 있나요", { thread });
         await settled(team);
         const again = await platform.say(team, "계속해 줘", { thread });
 
         expect(Object.values(await rolesOf(team, unnamed))).not.toContain("HANDLER");
+        expect(warnings.filter((line) => line.startsWith("nobody takes part in the thread [협업] 루다 → 이든"))).toHaveLength(1);
         expect(await rolesOf(team, again)).toMatchObject({ eden: "HANDLER", ruda: "OBSERVER" });
       });
     });
 
+    describe("leaving", () => {
+      test("an agent that leaves says its farewell, hears the thread no more, and comes back when it is named", async () => {
+        const eden: Behave = (heard) => (heard.results.length > 0 ? "저는 이만 갑니다" : heard.text.includes("나가도 돼") ? { toolCalls: [{ name: "leave", args: {} }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+        const { platform, team } = await start({ behave: { eden, ruda: silent } });
+        const { threadId: thread } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+        await settled(team);
+
+        await platform.say(team, "@이든 이제 나가도 돼", { thread });
+        await eventually(async () => expect((await platform.shown(team, thread)).at(-1)).toBe("이든: 저는 이만 갑니다"));
+        await settled(team);
+        const after = await platform.say(team, "남은 사람끼리 이야기해요", { thread });
+
+        expect(await participantsOf(team, thread)).toEqual(["ruda"]);
+        expect(await rolesOf(team, after)).toMatchObject({ ruda: "HANDLER", eden: "OBSERVER" });
+        expect(await team.database.query({ text: "select agent, data->>'by' as by from dure.events where type = 'room.left'" })).toEqual([{ agent: "eden", by: "eden" }]);
+        await platform.say(team, "@이든 다시 와 줘", { thread });
+        expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
+      });
+    });
+
+    describe("what an agent wants of its part", () => {
+      test("who is silent and leaves does both", async () => {
+        const eden: Behave = (heard) => (heard.results.length === 0 ? { toolCalls: [{ name: "stay_silent", args: {} }, { name: "leave", args: {} }] } : "말하지 않습니다");
+        const { platform, team } = await start({ behave: { eden, ruda: silent } });
+        const { threadId: thread } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+
+        await eventually(async () => expect(await participantsOf(team, thread)).toEqual(["ruda"]));
+
+        await settled(team);
+        expect(await platform.shown(team, thread)).toEqual(["루다: @이든 검토"]);
+      });
+    });
+
     describe("collaborate", () => {
+      test("a thread is named by what the call says it is about, without signs that nobody sees; links come with every way of handing over", async () => {
+        const eden: Behave = (heard) => (heard.results.length === 0 && heard.text.includes("되물어") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "이 파일이 맞나요?", attachments: ["https://example.com/a.pdf"] } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+        const { platform, team } = await start({ behave: { eden, ruda: silent } });
+
+        const named = await collaborate(team, "ruda", { targetAgent: "seum", message: "검토해 줘", topic: "login", threadName: "로그인\u202e 검토" });
+        const unnamed = await collaborate(team, "ruda", { targetAgent: "eden", message: "되물어 줘", topic: "login" });
+
+        expect(named.threadName).toBe("[협업] 루다 → 세움 · 로그인 검토");
+        expect(unnamed.threadName).toBe("[협업] 루다 → 이든 · 되물어 줘");
+        await eventually(async () => expect((await platform.shown(team, unnamed.threadId)).at(-1)).toBe("이든: @루다 이 파일이 맞나요?\nhttps://example.com/a.pdf"));
+        await settled(team);
+      });
+
       test("C4 E6 an unknown agent is refused at once, and the hint names the mapping keys", async () => {
         const { team } = await start();
 
@@ -250,17 +329,36 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
     });
 
     describe("no endless talk", () => {
-      test("L1 L2 what the sink says costs no model call and is not recorded", async () => {
-        const { team } = await start();
+      test("L1 what the sink reports of the background is shown, costs no model call and is not recorded", async () => {
+        const platform = await makePlatform();
+        const team = await startOn(platform, { sink: { channel: platform.channels.find(({ key }) => key === "quiet")! } });
+
+        await eventually(async () => expect(await team.database.query({ text: "select from dure.cursors where name = 'room.sink'" })).toHaveLength(1));
+        await team.database.query({ text: "select dure.emit($1)" }, [JSON.stringify([{ type: "job.turn", role: "delegation", job: "job_1", data: { speaker: "eden", text: "@루다 금요일이 좋습니다" } }])]);
+
+        const [thread] = await eventually(async () => {
+          const threads = await team.rooms.reader.threads(`${name}:quiet`, NOBODY);
+          expect(await platform.shown(team, threads[0]?.id ?? "")).toEqual(["이든: @루다 금요일이 좋습니다"]);
+          return threads;
+        });
+        await settled(team);
+        expect((await team.rooms.reader.messages(thread!.id, {})).map(({ mark, roles }) => [mark, roles])).toEqual([["sink", {}]]);
+        expect(await team.rooms.reader.observations({ place: thread!.id, tenant: "" })).toEqual([]);
+        expect((Object.keys(NAMES) as Name[]).map((agent) => team.calls(agent))).toEqual([0, 0, 0, 0]);
+      });
+
+      test("L2 what is said in a thread of the sink costs no model call and is not recorded, also when it names an agent", async () => {
+        const { platform, team } = await start();
         const place = (await collaborate(team, "ruda", { targetAgent: "eden", message: "일" })).threadId;
         await settled(team);
         await team.database.query({ text: "update dure.places set is_sink = true where id = $1" }, [place]);
         const before = team.calls("eden") + team.calls("ruda");
 
-        const { messageId } = await team.rooms.post({ tenant: "", person: "민준" }, { place, text: "@이든 들려요?" }).catch(async () => ({ messageId: "" }));
+        const message = await platform.say(team, "@이든 들려요?", { thread: place });
 
         await settled(team);
-        if (messageId !== "") expect(await rolesOf(team, messageId)).toEqual({});
+        expect(await rolesOf(team, message)).toEqual({});
+        expect((await team.rooms.reader.observations({ place, tenant: "" })).filter((record) => record.message === message)).toEqual([]);
         expect(team.calls("eden") + team.calls("ruda")).toBe(before);
       });
 
@@ -345,6 +443,18 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         expect(team.calls("ruda") + team.calls("eden") + team.calls("seum")).toBeLessThan(40);
       });
 
+      test("a ring whose topic changes each time stops at the depth guard", async () => {
+        const next: Record<string, Name> = { ruda: "eden", eden: "seum", seum: "ruda" };
+        const passOn = (self: Name): Behave => (heard) => (heard.results.length > 0 ? "넘겼습니다" : heard.text.includes("부탁") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: next[self]!, message: "이 부탁 좀", topic: `주제 ${Math.random()}` } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+        const { team } = await start({ behave: { ruda: passOn("ruda"), eden: passOn("eden"), seum: passOn("seum") }, limits: { threadMessages: 100, pairCalls: 100, threadsPerMinute: 100 } });
+
+        await collaborate(team, "ruda", { targetAgent: "eden", message: "이 부탁 좀", topic: "처음" });
+        await eventually(async () => expect(await team.database.query({ text: "select from dure.events where type = 'room.guard_tripped' and data->>'guard' = 'chain'" })).toHaveLength(1));
+        await settled(team);
+
+        expect((await team.database.query<{ chain: string[] }>({ text: "select chain from dure.requests order by created_at" })).map(({ chain }) => chain.length)).toEqual([1, 2, 3, 4, 5]);
+      });
+
       test("an agent that ends the conversation says its last word, and nobody goes on from it", async () => {
         const eden: Behave = (heard) => (heard.results.length > 0 ? "이만 마칩니다" : { toolCalls: [{ name: "end_conversation", args: {} }] });
         const { team, platform } = await start({ behave: { eden } });
@@ -374,6 +484,21 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         await eventually(async () => expect((await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했습니다"))).toHaveLength(1));
 
         expect(await requestStates(team)).toEqual(["answered"]);
+      });
+
+      test("an answer that cannot be posted closes nothing: the request stays open, and the place where it began is told nothing", async () => {
+        const { team, platform } = await start({ behave: { ruda: (heard) => askOnce(heard, "eden", "리뷰해 줘") } });
+        platform.fail("post", "permission", { agent: "eden" });
+
+        await platform.say(team, "@루다 이든한테 리뷰 받아 줘");
+        await eventually(async () => expect((await team.database.query({ text: "select from dure.room_messages where author = 'eden' and delivery = 'failed'" }))).toHaveLength(1));
+        await settled(team);
+
+        expect(await requestStates(team)).toEqual(["open"]);
+        expect((await platform.shown(team, general)).filter((line) => line.includes("답했습니다"))).toEqual([]);
+        const [thread] = await team.rooms.reader.threads(general, NOBODY);
+        await platform.say(team, "@이든 다시 한 번 말해 줘", { thread: thread!.id });
+        await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
       });
 
       test("reminders come at 5 and 10 minutes, an escalation at 15, and a late answer resolves it", async () => {
@@ -408,7 +533,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         await platform.say(team, "안녕");
 
         await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]));
-        expect(await openTypes(team)).toEqual(["delivery"]);
+        expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "delivery", title: expect.stringContaining("→ general") as string, context: { place: general, code: "CHANNEL_PERMISSION" } }]);
         expect(platform.posts()).toBe(1);
       });
 
@@ -442,6 +567,17 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]), { patienceMs: 30_000 });
         expect(platform.posts()).toBe(4);
         expect(await openTypes(team)).toEqual(["delivery"]);
+      });
+
+      test("E5 no answer in 10 s: it is tried again, and shown once", async () => {
+        const { team, platform } = await start();
+        platform.fail("post", "hang", { agent: "ruda" });
+
+        await platform.say(team, "안녕");
+
+        await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]), { patienceMs: 25_000 });
+        expect(platform.posts()).toBe(2);
+        expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]);
       });
 
       test("a 5xx after the message was made shows it once", async () => {

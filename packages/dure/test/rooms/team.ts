@@ -21,6 +21,8 @@ import { Directory, type RoomAgent, type RoomChannel } from "../../src/rooms/dir
 import { ROOM_LIMITS, type RoomLimits } from "../../src/rooms/limits.ts";
 import { Rooms } from "../../src/rooms/rooms.ts";
 import { collaborateTool, presenceTools, type RoomToolsParts } from "../../src/rooms/tools.ts";
+import type { SinkTargets } from "../../src/rooms/sink.ts";
+import { EventLog } from "../../src/durable/event-log.ts";
 import type { AnyTool } from "../../src/engine/tool.ts";
 
 /** The four of the specification's scenarios; 루다 leads. */
@@ -45,6 +47,7 @@ export interface TestTeam {
   readonly engine: Engine;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
+  readonly leases: Leases;
   readonly url: string;
   readonly processId: string;
   /** Model calls of an agent so far, in this process. */
@@ -64,6 +67,10 @@ export interface TestTeamOptions {
   readonly on?: { readonly url: string };
   readonly logger?: Logger;
   readonly allowBots?: boolean;
+  readonly approvers?: readonly string[];
+  readonly stream?: boolean;
+  /** Where background work is reported; the job's id is its conversation. */
+  readonly sink?: SinkTargets;
 }
 
 /** A team with a database of its own, wired as `team/` does it. It is stopped when the test ends. */
@@ -124,13 +131,14 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     agents: options.agents ?? names.map((name) => ({ id: name, displayName: NAMES[name], service: name, leads: name === "ruda", accounts: { [adapter.name]: { id: name } } })),
     channels: options.channels ?? [{ key: "general", adapter: adapter.name, name: "general", channel: "general", collaborate: true }],
   });
+  const leases = new Leases({ database, lease, logger, clock });
   const inbox = new Inbox({ database, notifications });
   const rooms = new Rooms({
     database,
     outbox,
     notifications,
     lease,
-    leases: new Leases({ database, lease, logger, clock }),
+    leases,
     conversations: engine,
     inbox,
     directory,
@@ -141,6 +149,9 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     logger,
     ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
     ...(options.allowBots !== undefined && { allowBots: options.allowBots }),
+    ...(options.sink && { sink: options.sink, events: new EventLog({ database, notifications, logger, clock }), conversationOf: async (job: string) => ({ id: job, subject: job }) }),
+    ...(options.stream !== undefined && { stream: options.stream }),
+    ...(options.approvers !== undefined && { approvers: options.approvers }),
   });
   opened.resolve({ database, collaboration: rooms.collaboration });
   await rooms.start();
@@ -150,5 +161,5 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= stack.disposeAsync());
   onTestFinished(stop);
-  return { rooms, database, engine, inbox, outbox, url, processId, calls: (agent) => counts.get(agent) ?? 0, stop };
+  return { rooms, database, engine, inbox, outbox, leases, url, processId, calls: (agent) => counts.get(agent) ?? 0, stop };
 }

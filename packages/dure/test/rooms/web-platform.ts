@@ -17,7 +17,11 @@ export function webPlatform(): TestPlatform {
     channels: CHANNELS,
     adapter: (database) => new WebAdapter({ database, faults }),
     ready: async () => {},
-    say: async (team, text, { thread, channel = "general", person = "민준" } = {}) => (await team.rooms.post({ tenant: "", person }, { place: thread ?? `web:${channel}`, text })).messageId,
+    say: async (team, text, { thread, channel = "general", person = "민준", replyToLast = false } = {}) => {
+      const place = thread ?? `web:${channel}`;
+      const last = replyToLast ? (await team.rooms.reader.messages(place, { limit: 1 })).at(-1) : undefined;
+      return (await team.rooms.post({ tenant: "", person }, { place, text, ...(last && { replyTo: last.id }) })).messageId;
+    },
     shown: async (team, place) => {
       const rows = await team.database.query<{ author_name: string; text: string }>(
         {

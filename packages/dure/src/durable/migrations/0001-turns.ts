@@ -199,6 +199,7 @@ declare
   v_key text := p->>'key';
   v_status text := 'running';
   v_merged boolean := false;
+  c_own constant text[] := array['slots', 'confirm_id', 'escalation'];
   v_known dure.idempotency;
   v_old dure.turns;
   s dure.sessions;
@@ -245,8 +246,9 @@ begin
       raise exception using errcode = 'DU409', message = 'session busy';
     end if;
     select * into v_old from dure.turns where id = s.queue[cardinality(s.queue)];
-    -- Only with words of the same kind that will still be answered.
-    if v_policy = 'merge' and v_old.stop is null and v_old.author = p->>'author' and v_old.service = p->>'service' and v_old.version = p->>'version' then
+    -- Only words with words of the same kind that will still be answered: slots, a confirmation or an answer belong to one message.
+    if v_policy = 'merge' and v_old.stop is null and v_old.author = p->>'author' and v_old.service = p->>'service' and v_old.version = p->>'version'
+      and not p->'input' ?| c_own and not exists (select 1 from dure.messages where turn_id = v_old.id and input ?| c_own) then
       v_turn := v_old.id;
       v_merged := true;
       if (select count(*) from dure.messages where turn_id = v_turn) >= (p->>'max_waiting')::int then
@@ -275,7 +277,8 @@ begin
     next_ordinal = s.next_ordinal + 1,
     running_turn = coalesce(s.running_turn, v_turn),
     queue = case when v_status = 'queued' and not v_merged then s.queue || v_turn else s.queue end,
-    service = p->>'service',
+    -- An answer from the inbox goes to the service that asked; the person stays where it is.
+    service = case when p->'input' ? 'escalation' then s.service else p->>'service' end,
     locale = coalesce(p->>'locale', s.locale),
     time_zone = coalesce(p->>'time_zone', s.time_zone),
     updated_at = clock_timestamp()
@@ -381,6 +384,14 @@ begin
   return 'stopping';
 end $$;
 
+-- Gives up a turn that its holder cannot run: others may take it. False: it is not this holder's any more.
+create function dure.give_up_turn(p_turn text, p_holder text, p_epoch integer) returns boolean language plpgsql as $$
+begin
+  update dure.turns set holder = null, held_at = clock_timestamp()
+  where id = p_turn and status = 'running' and holder = p_holder and epoch = p_epoch;
+  return found;
+end $$;
+
 -- The turns of a process that is dead: nobody's, and closed to whoever held them.
 create function dure.release_turns(p_holder text) returns integer language plpgsql as $$
 declare
@@ -417,11 +428,16 @@ begin
   return jsonb_build_object('outcome', 'new');
 end $$;
 
--- What became of an effect; 'intent' again records one more call under the same key. False when fenced.
+-- What became of an effect; 'intent' again records one more call under the same key. A question to people about it is settled with
+-- it. False when fenced.
 create function dure.effect_settle(p_turn text, p_epoch integer, p_key text, p_status text, p_result jsonb, p_error jsonb) returns boolean language plpgsql as $$
 begin
   perform 1 from dure.turns where id = p_turn and epoch = p_epoch and status = 'running' for no key update;
   if not found then return false; end if;
+  if p_status in ('done', 'failed') then -- before the effect, as where a person answers
+    perform dure.close_escalation(x.id, 'resolved', jsonb_build_object('value', case p_status when 'done' then 'happened' else 'not_happened' end), 'system')
+    from dure.escalations x where x.subject = 'effect/' || p_key and x.status = 'open';
+  end if;
   update dure.effects set status = p_status, result = p_result, error = p_error, updated_at = clock_timestamp(),
     attempts = attempts + case when p_status = 'intent' then 1 else 0 end,
     sent_at = case when p_status = 'intent' then clock_timestamp() else sent_at end

@@ -20,7 +20,8 @@ create table dure.audit (
 );
 create index audit_at on dure.audit using brin (at);
 
--- One answer closes one question, settles the effect that it is about, and starts a turn in the session that waits for it.
+-- One answer closes one question, settles the effect that it is about, and starts a turn in the session that waits for it, of the
+-- service that asked.
 -- Null: no such escalation of this tenant. 'resolved' or 'dismissed': it was closed before, nothing changed. 'expired': its time has
 -- passed, and this call has closed it for that.
 create function dure.answer_escalation(p_id text, p_tenant text, p_resolution jsonb, p_by text, p_turn jsonb) returns jsonb language plpgsql as $$
@@ -52,7 +53,7 @@ begin
   end if;
   if e.session_id is not null and e.type in ('decision', 'effect_unknown') and exists (select 1 from dure.sessions where id = e.session_id) then
     v_accepted := dure.accept_turn(p_turn || jsonb_build_object(
-      'session', e.session_id, 'service', (select service from dure.sessions where id = e.session_id), 'tenant', e.tenant,
+      'session', e.session_id, 'service', coalesce(e.service, (select service from dure.sessions where id = e.session_id)), 'tenant', e.tenant,
       'input', jsonb_build_object('escalation', jsonb_build_object('id', e.id, 'type', e.type, 'subject', e.subject, 'answer', v_value, 'context', e.context)
         || case when p_resolution ? 'note' then jsonb_build_object('note', p_resolution->>'note') else '{}' end)));
   end if;

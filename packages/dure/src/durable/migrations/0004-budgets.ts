@@ -237,4 +237,47 @@ begin
   update dure.budget_reservations set process = '' where process = p_process and not folded and settled_at is null;
   return v_count;
 end $$;
+
+-- For a call outside of turns: charges every pool with what it may use, or none. Its own bounds (of everything that stands below a
+-- path of ids) are checked against the calls that are recorded. A process that dies before the call is recorded leaves it charged.
+create function dure.charge_call(p jsonb) returns jsonb language plpgsql as $$
+declare
+  l record;
+  k dure.budget_pools;
+  v_used bigint;
+begin
+  for l in select * from jsonb_to_recordset(p->'bounds') as b(scope text, path text, most bigint, amount bigint) loop
+    select coalesce(sum(cost_micro_usd), 0) into v_used from dure.model_calls
+    where session_id = p->>'session' and (turn_id = l.path or starts_with(turn_id, l.path || '/'));
+    if v_used + l.amount > l.most then
+      return jsonb_build_object('outcome', 'exceeded', 'key', l.scope, 'left', greatest(l.most - v_used, 0));
+    end if;
+  end loop;
+  for l in select * from jsonb_to_recordset(p->'pools') as c(key text, most bigint, amount bigint) order by key loop
+    insert into dure.budget_pools (key) values (l.key) on conflict do nothing;
+    select * into k from dure.budget_pools where key = l.key for update;
+    if k.used + k.lent + l.amount > l.most then
+      return jsonb_build_object('outcome', 'exceeded', 'key', l.key, 'left', greatest(l.most - k.used - k.lent, 0));
+    end if;
+  end loop;
+  update dure.budget_pools b set used = b.used + c.amount, touched_at = clock_timestamp()
+  from jsonb_to_recordset(p->'pools') as c(key text, amount bigint) where b.key = c.key;
+  return jsonb_build_object('outcome', 'charged');
+end $$;
+
+-- Records a call outside of turns, and charges what it used in the place of what it might have.
+create function dure.record_call(p jsonb) returns void language plpgsql as $$
+declare
+  l record;
+begin
+  insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash, tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms, error)
+  select to_timestamp(c.at / 1000.0), p->>'session', p->>'path', p->>'service', c.agent, c.provider, c.model, c.attempt, c.prompt_hash, c.tokens_in, c.tokens_out, c.estimated, c.cost_micro_usd, c.latency_ms, c.error
+  from jsonb_to_record(p->'call') as c(at double precision, agent text, provider text, model text, attempt integer, prompt_hash text, tokens_in bigint, tokens_out bigint, estimated boolean, cost_micro_usd bigint, latency_ms double precision, error text);
+  for l in select * from jsonb_to_recordset(p->'pools') as c(key text, amount bigint) order by key loop
+    update dure.budget_pools set
+      used = greatest(used - l.amount + dure.budget_amount(key, (p->'call'->>'tokens_in')::bigint + (p->'call'->>'tokens_out')::bigint, coalesce((p->'call'->>'cost_micro_usd')::bigint, 0)), 0),
+      touched_at = clock_timestamp()
+    where key = l.key;
+  end loop;
+end $$;
 `;

@@ -106,7 +106,8 @@ create table dure.handlings (
   input jsonb, -- what the turn was asked, word for word, so that asking again is the same request
   turn text,
   holder text,
-  wish text check (wish in ('silent', 'end', 'leave')), -- said by the agent's tools during the turn
+  wishes text[] not null default '{}' check (wishes <@ array['silent', 'end', 'leave']), -- said by the agent's tools during the turn
+  preview text, -- the platform's id of the message that shows what is being written; empty: perhaps there is one
   outcome text,
   answer text,
   created_at timestamptz not null default clock_timestamp(),
@@ -325,6 +326,6 @@ end $$;
 create trigger turns_answered after insert on dure.turns for each row
   when (new.author = 'system' and new.session_id like 'room:%') execute function dure.handle_answered_turn();
 
--- Answers that lift what a guard has stopped: looked for every second, and few.
-create index escalations_lifts on dure.escalations (resolved_at) where type = 'conflict' and status = 'resolved' and used_at is null;
+-- Answers that lift what a guard has stopped, or say what became of a post: looked for every second, and few.
+create index escalations_lifts on dure.escalations (resolved_at) where type in ('conflict', 'delivery') and status = 'resolved' and used_at is null;
 `;

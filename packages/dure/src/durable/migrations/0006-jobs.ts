@@ -62,7 +62,7 @@ create table dure.jobs (
   attempt_turns text[] not null default '{}',
   -- The conversation turn in which end_conversation was called.
   ended_by_turn text,
-  -- By dure.job_clock.
+  -- By dure.job_clock: since when it stands in line, and when it last got ahead.
   queued_ms bigint not null,
   progress_ms bigint not null,
   created_at timestamptz not null default clock_timestamp(),
@@ -85,6 +85,8 @@ create index jobs_permits on dure.jobs (target) where has_permit;
 create index jobs_status on dure.jobs (tenant, status, seq desc);
 create index jobs_target on dure.jobs (tenant, target, seq desc);
 create index jobs_requester on dure.jobs (tenant, requester, seq desc);
+create index jobs_waiting on dure.jobs (target, seq) where waiting is not null;
+create index jobs_conversation on dure.jobs (conversation_id, seq desc);
 create index jobs_parent on dure.jobs (parent_id) where parent_id is not null;
 create index jobs_root on dure.jobs (root_id);
 create index jobs_work on dure.jobs (root_work, seq desc);
@@ -117,6 +119,23 @@ create table dure.job_words (
 );
 create index job_words_job on dure.job_words (job_id, id);
 
+-- What came of background work that an agent asked for in this exchange: for its next turn in it; turn_number is the one that was told it.
+create table dure.job_results (
+  job_id text not null references dure.jobs (id) on delete cascade,
+  child_id text not null,
+  agent text not null,
+  turn_number integer,
+  at timestamptz not null default clock_timestamp(),
+  primary key (job_id, child_id)
+);
+create index job_results_untold on dure.job_results (job_id) where turn_number is null;
+
+-- Since when all permits of an agent are given away, by dure.job_clock. Nothing: some are free.
+create table dure.job_lines (
+  target text primary key,
+  full_since_ms bigint not null
+);
+
 create index escalations_open_session on dure.escalations (session_id) where status = 'open';
 create index escalations_job_retry on dure.escalations (id) where type = 'job_abandoned' and status = 'resolved' and used_at is null;
 
@@ -141,13 +160,32 @@ create function dure.job_event(j dure.jobs, p_type text, p_data jsonb) returns v
       'conversationId', j.conversation_id, 'parentJobId', j.parent_id) || p_data)))
 $$;
 
--- The notice for the place where it was asked, once per job.
-create function dure.announce_job(j dure.jobs) returns void language sql as $$
-  select dure.enqueue(jsonb_build_array(jsonb_build_object('topic', 'job.announce', 'ordering', j.origin_session, 'key', 'job:' || j.id || ':announce',
-    'payload', jsonb_build_object('jobId', j.id, 'tenant', j.tenant, 'session', j.origin_session, 'turn', j.origin_turn, 'requester', j.requester, 'target', j.target,
+-- The notice for the place where it was asked, once per job. In an exchange that goes on it waits for the next turn of the agent that asked;
+-- one that has ended sends it on to its own place of origin, where p_agent, who asked there, tells it.
+create function dure.announce_job(j dure.jobs, p_session text, p_turn text, p_agent text) returns void language plpgsql as $$
+declare
+  v_session text := p_session;
+  v_turn text := p_turn;
+  v_agent text := p_agent;
+  o dure.jobs;
+begin
+  while v_session like 'job:%' loop
+    select * into o from dure.jobs where id = split_part(v_session, ':', 2);
+    if not found or o.status = 'CANCELLED' then return; end if;
+    if o.finished_at is null then
+      insert into dure.job_results (job_id, child_id, agent) values (o.id, j.id, v_agent) on conflict do nothing;
+      return;
+    end if;
+    v_session := o.origin_session;
+    v_turn := o.origin_turn;
+    v_agent := o.requester;
+  end loop;
+  if v_session is null then return; end if;
+  perform dure.enqueue(jsonb_build_array(jsonb_build_object('topic', 'job.announce', 'ordering', v_session, 'key', 'job:' || j.id || ':announce',
+    'payload', jsonb_build_object('jobId', j.id, 'tenant', j.tenant, 'session', v_session, 'turn', v_turn, 'requester', v_agent, 'target', j.target,
       'status', j.status, 'outcome', j.outcome, 'message', j.message, 'topic', j.topic, 'error', j.last_error,
-      'reply', (select t.text from dure.job_turns t where t.job_id = j.id and t.speaker = j.target and t.text <> '' order by t.number desc limit 1)))))
-$$;
+      'reply', (select t.text from dure.job_turns t where t.job_id = j.id and t.speaker = j.target and t.text <> '' order by t.number desc limit 1)))));
+end $$;
 
 -- Makes a job. Refusals are raised, so they change nothing: DU422 key reused, DU404 parent unknown, DU409 parent over, DU413 too deep, DU429 too many.
 create function dure.ask_job(p jsonb) returns jsonb language plpgsql as $$
@@ -161,6 +199,7 @@ declare
   v_conversation text := p->>'conversation';
   known dure.jobs;
   parent dure.jobs;
+  old dure.jobs;
   j dure.jobs;
 begin
   if p->>'key' is not null then
@@ -187,6 +226,18 @@ begin
     end if;
     if least(parent.requester, parent.target) = least(p->>'requester', p->>'target') and greatest(parent.requester, parent.target) = greatest(p->>'requester', p->>'target') then
       v_conversation := coalesce(v_conversation, parent.conversation_id);
+    end if;
+  end if;
+  if p->>'retry_of' is not null then
+    -- It takes the place of the old one: under the same root, with the same budget, cancelled with the same parent.
+    select root_id into v_root from dure.jobs where id = p->>'retry_of';
+    perform 1 from dure.jobs where id = v_root for no key update;
+    select * into old from dure.jobs where id = p->>'retry_of';
+    v_parent := old.parent_id;
+    v_work := old.root_work;
+    v_depth := old.depth;
+    if (select count(*) from dure.jobs where root_id = v_root) >= (p->>'max_tree')::integer then
+      raise exception using errcode = 'DU429', message = 'too many jobs for one root';
     end if;
   end if;
   v_conversation := coalesce(v_conversation, (
@@ -221,12 +272,19 @@ end $$;
 create function dure.end_job(p_job text, p_status text, p_outcome text, p_error jsonb, p_quiet boolean, p_by text) returns void language plpgsql as $$
 declare
   j dure.jobs;
+  e dure.escalations;
 begin
   update dure.jobs set status = p_status, outcome = p_outcome, last_error = coalesce(p_error, last_error), holder = null, has_permit = false, waiting = null,
     updated_at = clock_timestamp(), finished_at = clock_timestamp(),
     announced = case when p_quiet or origin_session is null then 'none' when wait_until > clock_timestamp() then 'held' else 'told' end
   where id = p_job returning * into j;
-  if j.announced = 'told' then perform dure.announce_job(j); end if;
+  if j.announced = 'told' then perform dure.announce_job(j, j.origin_session, j.origin_turn, j.requester); end if;
+  -- Nobody may allow any more what it had asked for. Whether something has happened may still be found out, and that starts nothing (see
+  -- dure.guard_job_turn). An answer that comes at this moment is waited for, and its turn stopped with the others. Turns are locked before escalations, as by finish_turn.
+  perform 1 from dure.turns where status = 'running' and session_id = j.attempt_input->>'session' for no key update;
+  for e in select * from dure.escalations where session_id = j.attempt_input->>'session' and status = 'open' order by id for update loop
+    if e.type = 'decision' then perform dure.close_escalation(e.id, 'dismissed', '{"value": "job"}', 'job'); end if;
+  end loop;
   -- The conversation turn that still runs for it is stopped; one that stands parked goes to whoever ends it.
   update dure.turns set stop = coalesce(stop, jsonb_build_object('by', coalesce(p_by, 'job'))), holder = case when holder = 'parked' then null else holder end
   where status = 'running' and session_id = j.attempt_input->>'session';
@@ -247,9 +305,13 @@ create function dure.take_jobs(p jsonb) returns jsonb language plpgsql as $$
 declare
   v_holder text := p->>'holder';
   v_room integer := (p->>'room')::integer;
+  v_permits integer := (p->>'permits')::integer;
   v_known text[] := array(select jsonb_array_elements_text(p->'known'));
   v_agents text[] := array(select jsonb_array_elements_text(p->'agents'));
-  v_alone boolean := (p->>'running')::integer = 0;
+  -- In quarantine here.
+  v_alone text[] := array(select jsonb_array_elements_text(p->'alone'));
+  -- Who alone may begin now; null: everybody.
+  v_only text[];
   v_now bigint := (select running_ms from dure.job_clock);
   v_taken jsonb := '[]';
   v_lost jsonb;
@@ -262,18 +324,12 @@ begin
   -- only now must not be started in front of its own acceptance.
   v_line := array(
     select c.id || ':' || c.epoch from (select distinct target from dure.jobs where status = 'PENDING') t
-    cross join lateral (select id, epoch from dure.jobs where status = 'PENDING' and target = t.target order by seq limit (p->>'permits')::integer + 50) c);
+    cross join lateral (select id, epoch from dure.jobs where status = 'PENDING' and target = t.target order by seq limit v_permits + 50) c);
   -- Whoever ends this process waits for us, or we see it.
   perform 1 from dure.processes where id = v_holder and ended_at is null for key share;
   if not found then return jsonb_build_object('taken', '[]'::jsonb, 'lost', to_jsonb(v_known)); end if;
   select coalesce(jsonb_agg(k), '[]') into v_lost from unnest(v_known) k
   where not exists (select 1 from dure.jobs where id = k and status = 'RUNNING' and holder = v_holder);
-
-  for j in select * from dure.jobs where status = 'PENDING' and started_at is null and queued_ms < v_now - (p->>'permit_wait_ms')::bigint order by seq limit 100 for update skip locked loop
-    update dure.jobs set status = 'RUNNING' where id = j.id;
-    perform dure.end_job(j.id, 'FAILED', 'blocked', jsonb_build_object('code', 'JOB_BLOCKED',
-      'message', j.target || ' was busy with other exchanges for ' || ((p->>'permit_wait_ms')::bigint / 1000) || ' s.'), false, null);
-  end loop;
 
   for j in update dure.jobs set epoch = epoch + 1, held_at = clock_timestamp() where id in (
       select id from dure.jobs where status = 'RUNNING' and holder = v_holder and not (id = any(v_known)) and held_at < clock_timestamp() - interval '2 seconds' limit greatest(v_room, 0) for update skip locked)
@@ -281,41 +337,91 @@ begin
     v_taken := v_taken || jsonb_build_object('id', j.id, 'quarantined', j.resume_count >= 2);
   end loop;
 
-  for j in update dure.jobs set epoch = epoch + 1, held_at = clock_timestamp(), holder = v_holder, has_permit = true, waiting = null, updated_at = clock_timestamp() where id in (
-      select w.id from dure.jobs w where w.status = 'RUNNING' and w.waiting = 'person' and w.holder is null
-        and not exists (select 1 from dure.escalations e where e.session_id = w.attempt_input->>'session' and e.status = 'open' and (e.expires_at is null or e.expires_at > clock_timestamp()))
-      order by w.seq limit greatest(v_room - jsonb_array_length(v_taken), 0) for update skip locked)
-    returning * loop
-    perform dure.unpark_turns(j);
-    v_taken := v_taken || jsonb_build_object('id', j.id, 'quarantined', j.resume_count >= 2);
-  end loop;
-
   -- One that was resumed twice without progress runs alone; when it has waited long for that, nobody begins anything before it.
-  if not v_alone and exists (select 1 from dure.jobs where status = 'PENDING' and resume_count >= 2 and held_at < clock_timestamp() - interval '60 seconds') then
-    v_room := 0;
+  -- But for the work that a running one has asked for and perhaps waits for: else it would wait in vain.
+  if cardinality(v_alone) > 0 then
+    v_only := dure.job_descendants(v_alone);
+  elsif cardinality(v_known) > 0 and exists (select 1 from dure.jobs where status = 'PENDING' and resume_count >= 2 and held_at < clock_timestamp() - interval '60 seconds') then
+    v_only := dure.job_descendants(v_known);
   end if;
-  for v_target in select distinct target from dure.jobs where status = 'PENDING' order by 1 loop
-    exit when jsonb_array_length(v_taken) >= v_room;
+  for v_target in select target from dure.jobs where status = 'PENDING' union select target from dure.jobs where waiting is not null and holder is null order by 1 loop
     continue when not pg_try_advisory_xact_lock(hashtextextended('dure:job-permits:' || v_target, 0));
-    v_free := (p->>'permits')::integer - (select count(*) from dure.jobs where target = v_target and has_permit);
-    for j in select * from dure.jobs where status = 'PENDING' and target = v_target and id || ':' || epoch = any(v_line)
-        and (resume_count < 2 or (v_alone and jsonb_array_length(v_taken) = 0))
+    v_free := v_permits - (select count(*) from dure.jobs where target = v_target and has_permit);
+
+    -- A person has answered. The waiting was no lack of progress.
+    for j in select * from dure.jobs w where w.status = 'RUNNING' and w.waiting = 'person' and w.holder is null and w.target = v_target
+        and (v_only is null or w.id = any(v_only))
+        and not exists (select 1 from dure.escalations e where e.session_id = w.attempt_input->>'session' and e.status = 'open' and (e.expires_at is null or e.expires_at > clock_timestamp()))
         -- Agents that this process does not know may be known to a newer one; when nobody comes, the truth is told.
+        and ((w.target = any(v_agents) and w.requester = any(v_agents)) or not exists (select 1 from dure.escalations e
+          where e.session_id = w.attempt_input->>'session' and coalesce(e.resolved_at, e.expires_at) > clock_timestamp() - (p->>'unknown_agent_ms')::double precision * interval '1 millisecond'))
+      order by w.seq limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked
+    loop
+      update dure.jobs set epoch = epoch + 1, held_at = clock_timestamp(), holder = v_holder, has_permit = true, waiting = null, updated_at = clock_timestamp(), progress_ms = v_now
+      where id = j.id returning * into j;
+      perform dure.unpark_turns(j);
+      v_taken := v_taken || jsonb_build_object('id', j.id, 'quarantined', j.resume_count >= 2);
+      v_free := v_free - 1;
+    end loop;
+
+    for j in select * from dure.jobs where status = 'PENDING' and target = v_target and id || ':' || epoch = any(v_line)
+        and (v_only is null or id = any(v_only))
+        and (resume_count < 2 or (cardinality(v_known) = 0 and jsonb_array_length(v_taken) = 0) or (cardinality(v_alone) > 0 and id = any(v_only)))
         and ((target = any(v_agents) and requester = any(v_agents)) or queued_ms < v_now - (p->>'unknown_agent_ms')::bigint)
       order by seq limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked
     loop
-      continue when j.resume_count >= 2 and jsonb_array_length(v_taken) > 0;
+      continue when j.resume_count >= 2 and cardinality(v_alone) = 0 and jsonb_array_length(v_taken) > 0;
       update dure.jobs set status = 'RUNNING', epoch = epoch + 1, holder = v_holder, held_at = clock_timestamp(), has_permit = true,
         started_at = coalesce(started_at, clock_timestamp()), updated_at = clock_timestamp(), progress_ms = v_now
       where id = j.id returning * into j;
       perform dure.unpark_turns(j);
       perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));
       v_taken := v_taken || jsonb_build_object('id', j.id, 'quarantined', j.resume_count >= 2);
-      if j.resume_count >= 2 then return jsonb_build_object('taken', v_taken, 'lost', v_lost); end if;
+      v_free := v_free - 1;
+      if j.resume_count >= 2 and cardinality(v_alone) = 0 then return jsonb_build_object('taken', v_taken, 'lost', v_lost); end if;
     end loop;
+
+    -- Only who waits behind permits that are all given away is blocked by them. Whatever else keeps a job back is not its agent's doing.
+    if v_free > 0 then
+      delete from dure.job_lines where target = v_target;
+    else
+      insert into dure.job_lines (target, full_since_ms) values (v_target, v_now) on conflict do nothing;
+      for j in select * from dure.jobs where status = 'PENDING' and target = v_target and started_at is null
+          and greatest(queued_ms, (select full_since_ms from dure.job_lines where target = v_target)) < v_now - (p->>'permit_wait_ms')::bigint
+        order by seq limit 100 for update skip locked
+      loop
+        update dure.jobs set status = 'RUNNING' where id = j.id;
+        perform dure.end_job(j.id, 'FAILED', 'blocked', jsonb_build_object('code', 'JOB_BLOCKED',
+          'message', j.target || ' was busy with other exchanges (' || v_permits || ' at once) for ' || ((p->>'permit_wait_ms')::bigint / 1000) || ' s.'), false, null);
+      end loop;
+    end if;
   end loop;
   return jsonb_build_object('taken', v_taken, 'lost', v_lost);
 end $$;
+
+-- Open jobs that these have asked for, at whatever depth.
+create function dure.job_descendants(p_jobs text[]) returns text[] language sql stable as $$
+  with recursive d as (
+    select id from dure.jobs where parent_id = any(p_jobs) and finished_at is null
+    union select c.id from d join dure.jobs c on c.parent_id = d.id and c.finished_at is null)
+  select coalesce(array_agg(id), '{}') from d
+$$;
+
+-- A conversation turn of a job that is over ends before it does anything; the one that a person's answer starts waits for the permit of its job.
+create function dure.guard_job_turn() returns trigger language plpgsql as $$
+declare
+  o dure.jobs;
+begin
+  select * into o from dure.jobs where id = split_part(new.session_id, ':', 2);
+  if not found then return new; end if;
+  if o.finished_at is not null then
+    new.stop := coalesce(new.stop, '{"by": "job"}');
+  elsif o.waiting is not null and o.holder is null and new.status = 'running' and new.holder is null then
+    new.holder := 'parked';
+  end if;
+  return new;
+end $$;
+create trigger turns_job before insert on dure.turns for each row when (new.session_id like 'job:%') execute function dure.guard_job_turn();
 
 -- Hands the conversation turn of a job to the process that holds the job, so that it runs there and nowhere else. Its engine finds it at the next look.
 create function dure.unpark_turns(j dure.jobs) returns void language sql as $$
@@ -357,7 +463,7 @@ begin
         'message', 'It made no progress for ' || (p_stale_ms / 60000) || ' minutes of running time.'), false, null);
       v_abandoned := v_abandoned + 1;
     else
-      update dure.jobs set status = 'PENDING', holder = null, epoch = epoch + 1, has_permit = false, held_at = clock_timestamp(), updated_at = clock_timestamp(),
+      update dure.jobs set status = 'PENDING', holder = null, epoch = epoch + 1, has_permit = false, held_at = clock_timestamp(), queued_ms = v_now, updated_at = clock_timestamp(),
         resume_count = resume_count + p_counts::integer, resumes = resumes + 1
       where id = j.id returning * into j;
       perform dure.job_event(j, 'job.resuming', jsonb_build_object('turn', j.turns_done + 1, 'resumeCount', j.resume_count));
@@ -384,7 +490,7 @@ begin
 end $$;
 
 -- Begins an attempt of the next exchange turn. False when the job is no longer ours. A repeated call changes nothing.
-create function dure.begin_job_turn(p_job text, p_epoch integer, p_attempt integer, p_input jsonb, p_words bigint[]) returns boolean language plpgsql as $$
+create function dure.begin_job_turn(p_job text, p_epoch integer, p_attempt integer, p_input jsonb, p_words bigint[], p_results text[]) returns boolean language plpgsql as $$
 declare
   j dure.jobs;
 begin
@@ -395,6 +501,7 @@ begin
     current_turn = null, ended_by_turn = null, updated_at = clock_timestamp()
   where id = p_job;
   update dure.job_words set turn_number = j.turns_done + 1 where job_id = p_job and id = any(p_words) and turn_number is null;
+  update dure.job_results set turn_number = j.turns_done + 1 where job_id = p_job and child_id = any(p_results) and turn_number is null;
   return true;
 end $$;
 
@@ -423,7 +530,7 @@ begin
   if j.status <> 'RUNNING' then return case when v_turn is null and j.status = v_end->>'status' then 'over' else 'fenced' end; end if;
   if v_turn is not null then
     select coalesce(sum(tokens_in), 0) as tokens_in, coalesce(sum(tokens_out), 0) as tokens_out, sum(cost_micro_usd) as cost, coalesce(max(attempt), 1) as attempts into u
-    from dure.model_calls where turn_id = any(j.attempt_turns);
+    from dure.model_calls where session_id = j.attempt_input->>'session' and turn_id = any(j.attempt_turns);
     insert into dure.job_turns (job_id, number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id, attempts, started_at)
     values (j.id, (v_turn->>'number')::integer, v_turn->>'speaker', v_turn->>'text', u.tokens_in, u.tokens_out, u.cost, j.current_turn, greatest(j.attempt, 1) + u.attempts - 1, coalesce(j.turn_at, clock_timestamp()));
     update dure.jobs set turns_done = (v_turn->>'number')::integer, resume_count = 0, attempt = 0, turn_at = null, current_turn = null, attempt_turns = '{}', ended_by_turn = null,
@@ -467,7 +574,8 @@ begin
   while cardinality(v_round) > 0 loop
     for j in select * from dure.jobs where id = any(v_round) and status in ('PENDING', 'RUNNING') order by id for update loop
       update dure.jobs set epoch = epoch + 1 where id = j.id;
-      perform dure.end_job(j.id, 'CANCELLED', 'cancelled', null, false, p_by);
+      -- Who is told that the work was cancelled is told it once.
+      perform dure.end_job(j.id, 'CANCELLED', 'cancelled', null, j.id <> p_job, p_by);
       v_count := v_count + 1;
     end loop;
     v_round := array(select id from dure.jobs where parent_id = any(v_round));
@@ -475,14 +583,18 @@ begin
   return jsonb_build_object('before', v_before, 'cancelled', v_count);
 end $$;
 
--- Words of a person for the next exchange turn. Null: no such job; else its status before.
-create function dure.speak_into_job(p_job text, p_tenant text, p_author text, p_text text) returns text language plpgsql as $$
+-- Words of a person for the next exchange turn. Null: no such job; 'full': one turn cannot be told so much, nothing changed; else its status before.
+create function dure.speak_into_job(p_job text, p_tenant text, p_author text, p_text text, p_words_most integer, p_bytes_most integer) returns text language plpgsql as $$
 declare
   j dure.jobs;
+  v_words integer;
+  v_bytes bigint;
 begin
   select * into j from dure.jobs where id = p_job and tenant = p_tenant for no key update;
   if not found then return null; end if;
   if j.status in ('PENDING', 'RUNNING') then
+    select count(*), coalesce(sum(octet_length(text)), 0) into v_words, v_bytes from dure.job_words where job_id = p_job and (turn_number is null or turn_number > j.turns_done);
+    if v_words >= p_words_most or v_bytes + octet_length(p_text) > p_bytes_most then return 'full'; end if;
     insert into dure.job_words (job_id, author, text) values (p_job, p_author, p_text);
     perform dure.job_event(j, 'job.spoken', jsonb_build_object('by', p_author, 'text', p_text));
   end if;
@@ -500,6 +612,7 @@ declare
   v_notices integer := 0;
   v_open integer;
   j dure.jobs;
+  r record;
 begin
   v_open := (select count(*) from dure.jobs where status = 'PENDING') + (select count(*) from dure.jobs where status = 'RUNNING');
   if v_open > 0 then
@@ -509,7 +622,15 @@ begin
   for j in update dure.jobs set announced = 'told' where id in (
       select id from dure.jobs where announced = 'held' and wait_until < clock_timestamp() - interval '5 seconds' limit 100 for update skip locked)
     returning * loop
-    perform dure.announce_job(j);
+    perform dure.announce_job(j, j.origin_session, j.origin_turn, j.requester);
+    v_notices := v_notices + 1;
+  end loop;
+  -- Results for an exchange that ended before the agent's next turn go on to where that one was asked, unless nobody wants to hear of it.
+  for r in delete from dure.job_results x using dure.jobs o where o.id = x.job_id and x.turn_number is null and o.finished_at is not null
+    returning x.child_id, o.origin_session, o.origin_turn, o.requester, o.status = 'CANCELLED' or o.announced = 'none' as dropped loop
+    select * into j from dure.jobs where id = r.child_id;
+    if not found or r.dropped then continue; end if;
+    perform dure.announce_job(j, r.origin_session, r.origin_turn, r.requester);
     v_notices := v_notices + 1;
   end loop;
   -- Accepted when their job was ending; nobody waits for them.

@@ -20,6 +20,8 @@ create table dure.plan_runs (
   -- What ports start from: the base with the contracts.
   start_commit text,
   status text not null default 'running' check (status in ('running', 'paused', 'cancelling', 'waiting_host', 'success', 'partial', 'failed', 'cancelled')),
+  -- While it waits for its machine: how it stood before.
+  status_before text,
   phase text not null default 'preparing' check (phase in ('preparing', 'building', 'merging', 'over')),
   isolation text,
   -- In order or side by side, with the value of each condition.
@@ -30,6 +32,8 @@ create table dure.plan_runs (
   tokens_in bigint not null default 0,
   tokens_out bigint not null default 0,
   tokens_most bigint,
+  -- Which of the machine's ranges of TCP ports its workers have, while it is led.
+  listen_slot integer,
   started_by text not null default '',
   start_key text,
   body_hash text,
@@ -40,6 +44,7 @@ create table dure.plan_runs (
 create unique index plan_runs_seq on dure.plan_runs (tenant, seq desc);
 create unique index plan_runs_key on dure.plan_runs (tenant, start_key) where start_key is not null;
 create index plan_runs_going on dure.plan_runs (host) where status in ('running', 'paused', 'cancelling', 'waiting_host');
+create unique index plan_runs_listen on dure.plan_runs (host, listen_slot) where listen_slot is not null;
 create index plan_runs_finished on dure.plan_runs (finished_at) where finished_at is not null;
 
 -- Machines that hold folders of runs, and when a process of theirs was last seen. A host is a folder of data, not a boot.
@@ -89,6 +94,8 @@ create table dure.plan_steps (
   worker text,
   -- stopped: its port failed or was cancelled meanwhile; a later try of the port begins it anew.
   status text not null default 'running' check (status in ('running', 'stopped', 'done')),
+  -- Its port has failed since it ended: what came of it was told.
+  told boolean not null default false,
   -- How often it was begun; more than once after a crash.
   starts integer not null default 1,
   -- The process that works for it: ended by whoever takes the run over.

@@ -22,6 +22,8 @@ const DDL = ["**/migrations/**", "**/*.sql", "**/schema.prisma"];
 const TESTS = ["test/**", "tests/**", "**/__tests__/**", "**/*.test.*", "**/*.spec.*", "**/*_test.go", "**/test_*.py"];
 const API = ["**/api/**", "**/http/**", "**/routes/**", "**/controllers/**"];
 const DOMAIN = ["**/domain/**", "**/core/**", "**/application/**", "**/usecases/**", "**/use-cases/**"];
+/** Layers by the names of their folders. */
+export const LAYERS = { domain: DOMAIN, infrastructure: INFRASTRUCTURE, api: API } as const;
 const DOCS = ["docs/**/*.md", "README.md"];
 const API_SPEC = ["**/openapi.{yaml,yml,json}", "**/*.proto", "**/*.graphql"];
 
@@ -66,7 +68,7 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
   },
 };
 
-/** The preset `modules`: a module, what is written about the whole, nothing of the other modules. */
+/** The preset `modules`: a module, what is written about the whole (which it may read), nothing of the other modules. */
 const MODULE_CONTEXT: ContextScope = {
   gets: ["the module's own files", "contracts", "documents of the project"],
   without: ["other modules", "tests of other modules"],

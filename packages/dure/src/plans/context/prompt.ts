@@ -142,19 +142,19 @@ function referencesIntro({ references, readable }: PromptMaterial): string {
 
 function scopeWords({ scope, context }: PromptMaterial): string {
   const reads = [...new Set([...scope.reads, ...scope.writes, ...scope.contracts])];
-  return `You may read:\n${list(reads)}\nYou were given: ${context.gets.join(", ")}. Keep to the task; leave what works as it is.`;
+  return `You may read:\n${list(reads)}\nWhat your role works from, where it is there: ${context.gets.join(", ")}. Keep to the task; leave what works as it is.`;
 }
 
 function whatNotToRead({ scope, context }: PromptMaterial): string {
   const never = scope.forbidden?.length ? `Never read or write:\n${list(scope.forbidden)}\n` : "";
   const without = context.without.length === 0 ? "" : `Not for you: ${context.without.join(", ")}. You do not need them.\n`;
-  return `${never}${without}Everything outside of your scope. A try is refused and recorded, and the second one ends your work.`;
+  return `${never}${without}Everything outside of your scope. A try is refused and recorded${scope.onViolation === "refuse" ? "" : ", and the second one ends your work"}.`;
 }
 
 const REPORTS: Readonly<Record<WorkerSpec["kind"], string>> = {
   model: "Call report once: ready, partial or failed, with what you did and what is left. Ask with ask; for one more file with request_access.",
-  acp: "End with a message of a few sentences: what you did, what is left, what you could not do and why. Do not commit; leave the files as they should be.",
-  command: "Print at the end, in a few sentences, what you did and what is left. Do not commit; leave the files as they should be. Exit code 0 means that you are ready. Reports of tests go to `dure hook test-feedback`.",
+  acp: "End with a message of a few sentences: what you did, what is left, what you could not do and why. Do not commit; leave the files as they should be. In a shell, `dure hook ask \"QUESTION\"` asks the other one of your pair, `dure hook request-access PATH --why \"REASON\"` asks the operator for one more path to read (with --own: to write).",
+  command: "Print at the end, in a few sentences, what you did and what is left. Do not commit; leave the files as they should be. Exit code 0 means that you are ready. Reports of tests go to `dure hook test-feedback`. `dure hook ask \"QUESTION\"` asks the other one of your pair, `dure hook request-access PATH --why \"REASON\"` asks the operator for one more path to read (with --own: to write).",
   offline: "The script says it.",
 };
 

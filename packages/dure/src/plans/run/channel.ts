@@ -8,7 +8,7 @@ import type { RunRecords } from "./records.ts";
 import type { Member } from "./run.ts";
 
 /** Wakes whoever waits for words in a run. */
-const CHANNEL_TOPIC = "plan-channel";
+export const CHANNEL_TOPIC = "plan-channel";
 
 /** Who may be named in a channel: its two members; the operator may speak to both, and everybody to the operator. */
 export type ChannelMember = Extract<Member, "implementer" | "tester">;
@@ -101,6 +101,12 @@ export class DirectChannel {
       yield message;
       await this.processed(message.id);
     }
+  }
+
+  /** Questions that wait for an answer are not asked any more. */
+  async forgetQuestions(): Promise<void> {
+    const { records, lease, run, port } = this.#options;
+    await records.write(lease, (tx) => tx.query(FORGET_QUESTIONS, [run, port]));
   }
 
   /** What the operator has said to `to` and nobody has taken yet, oldest first; who reads them says so with `processed`. */
@@ -230,6 +236,7 @@ const TAKE = {
     where id = (select id from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and processed_at is null and ($4::text is null or type = $4) order by id limit 1) returning *`,
 };
 const PROCESSED = { name: "channel.processed", text: "update dure.plan_messages set processed_at = coalesce(processed_at, clock_timestamp()), delivered_at = coalesce(delivered_at, clock_timestamp()) where id = $1" };
+const FORGET_QUESTIONS = { name: "channel.forget_questions", text: "update dure.plan_messages set processed_at = clock_timestamp() where run = $1 and port = $2 and type = 'query' and processed_at is null" };
 const ANSWER = { name: "channel.answer", text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'" };
 const MESSAGES = { name: "channel.messages", text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3" };
 const UNHEARD = { name: "channel.unheard", text: "select * from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and sender = 'operator' and type = 'feedback' and processed_at is null order by id limit 50" };

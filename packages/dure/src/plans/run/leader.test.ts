@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../../durable/test-database.ts";
 import type { PlatformEvent } from "../../kernel/platform-events.ts";
 import type { PortOutcome } from "./leader.ts";
-import type { PlanRun } from "./run.ts";
+import type { PlanPort, PlanRun } from "./run.ts";
 import { planOf, startTestRuns, type TestRuns, type TestRunsOptions } from "./test-runs.ts";
 
 const done: PortOutcome = { status: "succeeded", commit: "c" };
@@ -16,7 +16,7 @@ async function open(options: Omit<TestRunsOptions, "url">): Promise<TestRuns & {
   return { ...runs, url };
 }
 
-async function ended(runs: TestRuns, id: string, statuses: readonly string[] = ["success", "partial", "failed", "cancelled"]): Promise<PlanRun> {
+async function ended(runs: TestRuns, id: string, statuses: readonly string[] = ["success", "partial", "failed", "cancelled"]): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
   return expect.poll(async () => {
     const run = await runs.plans.get(id);
     return statuses.includes(run.status) ? run : undefined;
@@ -153,13 +153,21 @@ test("what is given to a port that still works is stored for its next step; more
   expect(given.tokensMost).toBe(1_200);
   expect(given.ports[0]).toMatchObject({ status: "running", attempt: 1, tokensMost: 600, timeMs: plan.ports[0]!.timeoutMs + 5_000, hint: "smaller steps", grants: [{ path: "src/x.ts", wants: "own", by: "operator" }] });
 
+  // Two answers that come in the same moment: neither takes away what the other gave.
+  const { records } = runs.plans;
+  await runs.database.transaction(async (tx) => {
+    for (const path of ["src/y.ts", "src/z.ts"]) await records.order(tx, id, { type: "retry", port: "a", tokens: 100, grants: [{ path, wants: "read" }] }, "me");
+  });
+  await expect.poll(async () => (await runs.plans.get(id)).tokensMost).toBe(1_400);
+  expect((await runs.plans.port(id, "a")).grants.map(({ path }) => path)).toEqual(["src/x.ts", "src/y.ts", "src/z.ts"]);
+
   gates.get("b")!({ status: "failed", because: { code: "RUN_TOKENS_EXHAUSTED", message: "nothing left" } });
   await expect.poll(() => statuses(runs, id)).toBe("a running, b failed");
   gates.delete("b");
   await runs.plans.order(id, { type: "extend", tokens: 500 }, { by: "me" });
   await expect.poll(() => gates.has("b")).toBe(true);
   for (const gate of gates.values()) gate(done);
-  expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_700 });
+  expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_900 });
 });
 
 test("a run whose leader is gone goes on with another process of its machine; what has succeeded is not built again", async () => {
@@ -250,6 +258,191 @@ test("a fault of dure in a port fails that port with its words, and the others g
 
   expect(run.status).toBe("partial");
   expect(run.report!.missing).toEqual([{ port: "a", because: expect.objectContaining({ message: "the shelf fell down" }) }]);
+});
+
+/** Ends with the abort of its signal alone. */
+const untilAborted = (signal: AbortSignal): Promise<never> => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+
+test("a fault of dure that passes is met by beginning the port again", async () => {
+  let faults = 0;
+  const runs = await open({
+    build: async () => {
+      if (++faults < 3) throw new Error("the shelf fell down");
+      return done;
+    },
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+
+  expect((await ended(runs, id)).status).toBe("success");
+});
+
+test("while contracts are written a pause counts for the ports, and cancel ends it within two seconds", async () => {
+  let writing = Promise.withResolvers<void>();
+  let aborted = 0;
+  const runs = await open({
+    build: async () => done,
+    work: {
+      prepare: async (_run, { signal }) => {
+        signal.addEventListener("abort", () => aborted++);
+        await Promise.race([writing.promise, untilAborted(signal)]);
+        return { maxConcurrency: 1 };
+      },
+    },
+  });
+  const first = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  expect(await runs.plans.order(first.id, { type: "pause" }, { by: "me" })).toEqual({ carriedOut: true });
+  await expect(runs.plans.order(first.id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({ message: "The run is paused already." });
+  writing.resolve();
+  await expect.poll(async () => (await runs.plans.get(first.id)).phase).toBe("building");
+  expect(await statuses(runs, first.id)).toBe("a ready");
+  await runs.plans.order(first.id, { type: "resume" }, { by: "me" });
+  expect((await ended(runs, first.id)).status).toBe("success");
+
+  writing = Promise.withResolvers();
+  const second = await runs.plans.run({ plan: planOf({ a: "", b: "a" }), repository: "/r", by: "me" });
+  const asked = performance.now();
+  expect(await runs.plans.order(second.id, { type: "cancel" }, { by: "me" })).toEqual({ carriedOut: true });
+
+  expect(performance.now() - asked).toBeLessThan(4_000); // two seconds on a quiet machine
+  expect(aborted).toBeGreaterThan(0);
+  expect(await runs.plans.get(second.id)).toMatchObject({ status: "cancelled", phase: "over", report: { kept: [], missing: [{ port: "a", because: { code: "RUN_CANCELLED" } }, { port: "b" }] } });
+  expect(await statuses(runs, second.id)).toBe("a cancelled, b cancelled");
+});
+
+test("cancel is heard while the merged tree is tried; what the ports have made stays theirs", async () => {
+  const runs = await open({ build: async () => done, work: { merge: (_run, _ports, { signal }) => untilAborted(signal) } });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a" }), repository: "/r", by: "me" });
+  await expect.poll(async () => (await runs.plans.get(id)).phase).toBe("merging");
+
+  expect(await runs.plans.order(id, { type: "cancel" }, { by: "me" })).toEqual({ carriedOut: true });
+
+  expect(await runs.plans.get(id)).toMatchObject({ status: "cancelled", report: { kept: ["a", "b"], missing: [] } });
+  expect(await statuses(runs, id)).toBe("a succeeded, b succeeded");
+});
+
+test("what cannot be merged is kept as it is, somebody is asked, and the answer merges it again", async () => {
+  let isBroken = true;
+  const untried: string[] = [];
+  const runs = await open({
+    build: async () => done,
+    work: {
+      merge: async (_run, ports, options) => {
+        const report = { commit: "merged", branch: "dure/test", kept: ports.map(({ id }) => id), missing: [], conflicts: [] };
+        if (options.untried) return untried.push(options.untried.code), { report, dropped: [], because: options.untried };
+        if (isBroken) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+        return { report, dropped: [] };
+      },
+    },
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" });
+  const partial = await ended(runs, id);
+  const { items: [asked] } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
+
+  expect(untried).toEqual(["ENOSPC"]);
+  expect(partial).toMatchObject({ status: "partial", because: { code: "ENOSPC" }, report: { commit: "merged", branch: "dure/test", kept: ["a", "b"], missing: [] } });
+  expect(asked).toMatchObject({ type: "general", source: { run: id }, suggestedActions: [{ value: "retry" }, { value: "known" }] });
+
+  isBroken = false;
+  await runs.inbox.answer(asked!.id, { value: "retry" }, { tenant: "", name: "민준" });
+
+  expect(await ended(runs, id, ["success"])).toMatchObject({ because: null, report: { kept: ["a", "b"] } });
+  await expect(runs.plans.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({ message: "The run has succeeded." });
+});
+
+test("an order to a run that has ended and cannot be prepared any more is refused, and the run stays as it was", async () => {
+  let isThere = true;
+  const runs = await open({
+    build: async (_run, port) => (port.id === "b" ? broken : done),
+    work: { prepare: async () => (isThere ? { maxConcurrency: 1 } : { failed: { code: "ISOLATION_UNAVAILABLE", message: "Nothing keeps workers apart here." } }) },
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" });
+  const before = await ended(runs, id);
+  isThere = false;
+
+  await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED", message: "Nothing keeps workers apart here." });
+
+  expect(await runs.plans.get(id)).toMatchObject({ status: "partial", report: before.report!, because: null });
+  expect((await eventsOf(runs, id)).at(-1)).toMatchObject({ type: "run.refused", data: { order: "retry", port: "b", by: "me", code: "ISOLATION_UNAVAILABLE" } });
+});
+
+test("a run that could not be prepared is begun when somebody asks again; until then nothing else is wanted of it", async () => {
+  let isThere = false;
+  const runs = await open({ build: async () => done, work: { prepare: async () => (isThere ? { maxConcurrency: 1 } : { failed: { code: "ISOLATION_UNAVAILABLE", message: "Nothing keeps workers apart here." } }) } });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  expect(await ended(runs, id)).toMatchObject({ status: "failed", report: { missing: [{ port: "a", because: { code: "ISOLATION_UNAVAILABLE" } }] } });
+  isThere = true;
+
+  await expect(runs.plans.order(id, { type: "cancel" }, { by: "me" })).rejects.toMatchObject({ message: "The run has ended." });
+  await runs.plans.order(id, { type: "again" }, { by: "me" });
+
+  expect(await ended(runs, id, ["success"])).toMatchObject({ because: null, report: { kept: ["a"] } });
+});
+
+test("a run that was paused when its machine went away is paused when it is back, and nobody is asked any more", async () => {
+  const first = await open({ build: (_run, _port, { signal }) => untilAborted(signal), host: "host-1", plans: { hostGoneMs: 1_000 } });
+  const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  await expect.poll(() => statuses(first, id)).toBe("a running");
+  await first.plans.order(id, { type: "pause" }, { by: "me" });
+  await first.plans.stop();
+  await using elsewhere = await startTestRuns({ url: first.url, host: "host-2", build: async () => done, plans: { hostGoneMs: 1_000 } });
+  await expect.poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 }).toBe("waiting_host");
+
+  await using back = await startTestRuns({ url: first.url, host: "host-1", build: async () => done, plans: { hostGoneMs: 1_000 } });
+  await expect.poll(async () => (await back.plans.get(id)).status, { timeout: 15_000 }).toBe("paused");
+
+  expect((await back.inbox.list({ tenant: "", run: id })).items).toMatchObject([{ type: "blocked", status: "resolved", resolvedBy: "system" }]);
+  expect(await statuses(back, id)).toBe("a ready");
+  await back.plans.order(id, { type: "resume" }, { by: "me" });
+  expect((await ended(back, id)).status).toBe("success");
+});
+
+test("questions are closed when nobody needs an answer: the port succeeds after all, and what waited for it goes on", async () => {
+  let isMended = false;
+  const runs = await open({
+    build: async (run, port) => {
+      const { escalationFor } = await import("./triggers.ts");
+      const asked = escalationFor("tries-exhausted", { tenant: "", run: run.id, plan: run.plan.name, port: port.id, title: "…" });
+      return isMended || port.id === "e" ? done : { ...broken, escalation: asked };
+    },
+  });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "", c: "a", d: "b", e: "" }), repository: "/r", by: "me" });
+  await ended(runs, id, ["partial"]);
+  const stillOpen = async (): Promise<string[]> => (await runs.inbox.list({ tenant: "", run: id, status: "open" })).items.map(({ type, source }) => `${type} ${source.port}`).toSorted();
+  expect(await stillOpen()).toEqual(["dependency a", "dependency b", "test_failure a", "test_failure b"]);
+
+  isMended = true;
+  await runs.plans.order(id, { type: "retry", port: "a" }, { by: "me" });
+  await ended(runs, id, ["partial"]);
+  await expect.poll(() => statuses(runs, id)).toBe("a succeeded, b failed, c succeeded, d blocked, e succeeded");
+  expect(await stillOpen()).toEqual(["dependency b", "test_failure b"]);
+  await runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" });
+  await ended(runs, id, ["success"]);
+
+  const { items } = await runs.inbox.list({ tenant: "", run: id });
+  expect(items.map(({ status, resolvedBy }) => `${status} by ${resolvedBy}`)).toEqual(Array.from({ length: 4 }, () => "resolved by system"));
+});
+
+test("a failure that ended its try gives another one with whatever lets the port go on", async () => {
+  const runs = await open({ build: async (_run, port) => (port.triesPair > 3 ? done : { status: "failed", because: { code: "OWNERSHIP_VIOLATED", message: "…" } }) });
+  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  await ended(runs, id);
+
+  await expect(runs.plans.order(id, { type: "retry", port: "a", grant: { path: "../x", wants: "own" } }, { by: "me" })).rejects.toMatchObject({ code: "PATH_INVALID" });
+  await runs.plans.order(id, { type: "retry", port: "a", grants: [{ path: "src/x.ts", wants: "own" }] }, { by: "me" });
+
+  expect((await ended(runs, id, ["success"])).ports[0]).toMatchObject({ triesPair: 4, grants: [{ path: "src/x.ts", wants: "own", by: "operator" }] });
+});
+
+test("two runs of one machine have TCP ports of their own, and give them back", async () => {
+  const gate = Promise.withResolvers<void>();
+  const runs = await open({ build: async () => (await gate.promise, done) });
+  const ids = (await Promise.all(["a", "b"].map((id) => runs.plans.run({ plan: planOf({ [id]: "" }), repository: "/r", by: "me" })))).map(({ id }) => id);
+  const slots = (): Promise<(number | null)[]> => Promise.all(ids.map(async (id) => (await runs.plans.get(id)).listenSlot));
+  await expect.poll(async () => (await slots()).toSorted()).toEqual([0, 1]);
+
+  gate.resolve();
+
+  await expect.poll(slots).toEqual([null, null]);
 });
 
 test("two thousand ports are written in batches", { timeout: 120_000 }, async () => {

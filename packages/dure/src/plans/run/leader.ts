@@ -1,13 +1,15 @@
+import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { codeOf, DureError, isAbort, messageOf } from "../../kernel/errors.ts";
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { buildGraph } from "../graph.ts";
 import { blockReasons, decide, isRunOver, openRun, portState, type Refusal, type SchedulerAction, type SchedulerDecision, type SchedulerEvent, type SchedulerState } from "../scheduler.ts";
-import { emit, type OpenOrder, type PortChange, type RunChange, type RunRecords } from "./records.ts";
-import { isRunEnded, RUN_TOKENS_EXHAUSTED, type Because, type PlanPort, type PlanRun, type PlanStep, type RunOrder, type RunReport } from "./run.ts";
+import { ORCHESTRATOR } from "./merge.ts";
+import { emit, type OpenOrder, type PortChange, type RunChange, type RunRecords, type Settling } from "./records.ts";
+import { isRunEnded, RUN_TOKENS_EXHAUSTED, TRY_ENDING, type Because, type PathGrant, type PlanPort, type PlanRun, type PlanStep, type RunOrder, type RunReport } from "./run.ts";
 import { BISECT_TRIES } from "./tries.ts";
 import { escalationFor } from "./triggers.ts";
 
@@ -33,8 +35,8 @@ export interface LeaderParts {
   readonly mergeReady: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal }) => Promise<void>;
   /** Removes what the run needs no more, after proof that nothing goes with it. Never rejects. */
   readonly tidy: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal }) => Promise<void>;
-  /** Makes one tree of what was kept, and tries it. */
-  readonly merge: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal }) => Promise<MergeOutcome>;
+  /** Makes one tree of what was kept, and tries it; with `untried`, which says why, it is not tried. */
+  readonly merge: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal; untried?: Because | undefined }) => Promise<MergeOutcome>;
 }
 
 export type MergeOutcome =
@@ -47,12 +49,14 @@ export type MergeOutcome =
 
 /** Changes of ports that wait to be written together; more are written in several transactions. Source: our choice. */
 const BATCH = 1_000;
+/** Wait after the first fault, doubled with each, in milliseconds. */
+const FAULT_WAIT_MS = 250;
 /** Orders are looked for this often, in milliseconds; a notification comes sooner. */
 const ORDERS_EVERY_MS = 500;
-/** Faults of our own in one port before it is given up. Source: our choice. */
+/** Faults of our own in one port, or in the merge, before it is given up. Source: our choice. */
 const FAULTS_MOST = 3;
 
-type OrderRefusal = Refusal | "run-unbounded" | "port-succeeded" | "port-waiting" | "PLAN_PORT_UNKNOWN";
+type OrderRefusal = Refusal | "run-going" | "run-succeeded" | "run-unbounded" | "port-succeeded" | "port-waiting" | "PLAN_PORT_UNKNOWN";
 
 interface ClosedOrder {
   readonly order: OpenOrder;
@@ -65,7 +69,12 @@ interface Obeyed {
   readonly runChange?: RunChange;
   readonly refused?: OrderRefusal;
   readonly later?: true;
+  /** Questions that the order answers. */
+  readonly settles?: readonly Settling[];
 }
+
+/** What work beside the scheduler came to: its own end, or somebody's wish that the run ends. */
+type Heard<T> = { readonly value: T } | { readonly cancel: OpenOrder };
 
 /** Somebody decided to go on without a port. */
 const LEFT_OUT: Because = { code: "PORT_SKIPPED", message: "It was left out on request.", hint: "Retry it to have it after all." };
@@ -86,6 +95,8 @@ export class RunLeader {
   readonly #faults = new Map<string, number>();
   #run: PlanRun;
   #ports: Map<string, PlanPort> = new Map();
+  /** Of a run that ended before its ports did: how it would go on if somebody asked. */
+  #dormant: SchedulerDecision | undefined;
   #wake = Promise.withResolvers<void>();
 
   constructor(run: PlanRun, lease: Lease, parts: LeaderParts) {
@@ -110,6 +121,7 @@ export class RunLeader {
     const onAbort = (): void => this.notice();
     signal.addEventListener("abort", onAbort);
     try {
+      if (this.#run.status === "cancelled") return await this.#refuseOrders("run-over", REFUSALS["run-over"]);
       const prepared = await this.#prepare(signal);
       if (prepared) await this.#schedule(prepared.maxConcurrency, signal);
     } finally {
@@ -120,49 +132,108 @@ export class RunLeader {
     }
   }
 
+  /** Undefined: nothing is to be done. */
   async #prepare(signal: AbortSignal): Promise<{ maxConcurrency: number } | undefined> {
     const { records, prepare } = this.#parts;
-    const run = this.#run;
-    const starts = run.phase === "preparing" && run.startCommit === null;
-    if (starts) await this.#write([], { status: run.status === "waiting_host" ? "running" : run.status }, [this.#event("run.start", { name: run.plan.name, ports: run.plan.ports.length })]);
-    else if (run.status === "waiting_host") await this.#write([], { status: "running" }, [this.#event("run.resume", { because: "its machine is back" })]);
-    const result = await prepare(run, { signal });
+    const isOver = isRunEnded(this.#run.status);
+    if (this.#run.status === "waiting_host") {
+      const status = this.#run.statusBefore ?? "running";
+      await this.#write({ change: { status }, events: [this.#event("run.resume", { because: "its machine is back" })], settles: [{ ports: [OF_RUN], types: ["blocked"] }] });
+    }
+    if (this.#run.status === "cancelling") return { maxConcurrency: 1 }; // nothing begins any more
+    if (this.#run.phase === "preparing" && this.#run.startCommit === null) await this.#write({ change: { status: this.#run.status }, events: [this.#event("run.start", { name: this.#run.plan.name, ports: this.#run.plan.ports.length })] });
+    const work = (stop: AbortSignal): ReturnType<typeof prepare> => prepare(this.#run, { signal: stop });
+    const heard: Heard<Awaited<ReturnType<typeof prepare>>> = isOver ? { value: await work(signal) } : await this.#hearing(work, signal);
     signal.throwIfAborted();
-    if ("failed" in result) {
-      await this.#refuseOrders("RUN_OVER", result.failed.message);
-      await this.#end({ status: "failed", phase: "over", because: result.failed, report: { kept: [], missing: run.plan.ports.map(({ id }) => ({ port: id, because: result.failed })), conflicts: [] } });
+    const ports = await records.ports(this.#run.id);
+    if ("cancel" in heard) {
+      await this.#cancelled(heard.cancel, ports);
       return undefined;
     }
-    this.#run = (await records.run(run.id))!;
-    return result;
+    if ("failed" in heard.value) {
+      const { failed } = heard.value;
+      await this.#refuseOrders(failed.code, failed.message);
+      // What a run has come to is not undone by an order that cannot be carried out.
+      if (!isOver) await this.#end({ status: "failed", phase: "over", because: failed, report: reportOf(ports, failed) });
+      return undefined;
+    }
+    this.#run = (await records.run(this.#run.id))!;
+    return heard.value;
+  }
+
+  /** Lets something work that the scheduler knows nothing of; pause, resume and cancel are heard meanwhile, other orders wait. */
+  async #hearing<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<Heard<T>> {
+    const stop = new AbortController();
+    let isOver = false;
+    const working = work(AbortSignal.any([signal, stop.signal])).finally(() => {
+      isOver = true;
+      this.notice();
+    });
+    working.catch(() => {}); // it is waited for below
+    try {
+      while (!isOver) {
+        const orders = signal.aborted ? [] : await this.#parts.records.openOrders(this.#run.id).catch((error: unknown) => {
+          this.#parts.logger.warn({ run: this.#run.id, error: messageOf(error) }, `orders to ${this.#run.id} could not be read; trying again`);
+          return [];
+        });
+        const cancel = orders.find(({ order }) => order.type === "cancel");
+        if (cancel) {
+          stop.abort(new DOMException("The run was cancelled.", "AbortError"));
+          await working.catch(() => {});
+          return { cancel };
+        }
+        for (const order of orders) await this.#heard(order);
+        if (!isOver) await this.#wait();
+      }
+    } finally {
+      stop.abort(new DOMException("It is over.", "AbortError"));
+      await Promise.allSettled([working]);
+    }
+    return { value: await working };
+  }
+
+  /** A pause counts for what is to begin; what works goes on. */
+  async #heard(open: OpenOrder): Promise<void> {
+    const { type } = open.order;
+    if (type !== "pause" && type !== "resume") return;
+    const isPaused = this.#run.status === "paused";
+    if (isPaused === (type === "pause")) return this.#write({ closed: [{ order: open, refused: isPaused ? "already-paused" : "not-paused" }] });
+    await this.#write({ change: { status: type === "pause" ? "paused" : "running" }, events: [this.#event(RUN_EVENTS[type], { by: open.by })], closed: [{ order: open }] });
+  }
+
+  /** The run ends here and now; what its ports have made stays theirs. */
+  async #cancelled(order: OpenOrder, ports: readonly PlanPort[]): Promise<void> {
+    const dropped = ports.filter(({ status }) => status === "waiting" || status === "ready" || status === "running");
+    const names = new Set(dropped.map(({ id }) => id));
+    const left = ports.map((port) => (names.has(port.id) ? { ...port, status: "cancelled" as const } : port));
+    await this.#end({ status: "cancelled", phase: "over", report: reportOf(left) }, { changes: dropped.map(({ position }) => ({ position, status: "cancelled" })), events: [this.#event("run.cancel", { by: order.by })], closed: [{ order }] });
   }
 
   async #schedule(maxConcurrency: number, signal: AbortSignal): Promise<void> {
     const { records } = this.#parts;
     const before = this.#run.status;
-    if (before === "cancelled") return this.#refuseOrders("run-over", REFUSALS["run-over"]);
     const graph = buildGraph(this.#run.plan.ports);
     const ports = await records.ports(this.#run.id);
     this.#ports = new Map(ports.map((port) => [port.id, port]));
     const status = before === "paused" || before === "cancelling" ? before : "running";
     const opened = openRun({ graph, maxConcurrency, records: ports, status });
     // A run that had ended is only asked for something: what it decides by itself was told already.
-    const isOver = isRunEnded(before);
+    let rests = isRunEnded(before);
     let state = opened.state;
-    if (!isOver) await this.#carryOut(state, opened.actions, []);
-    let rests = isOver;
+    if (!rests) await this.#carryOut(state, opened.actions, []);
+    else if (!isRunOver(state.status)) this.#dormant = opened;
     for (;;) {
       signal.throwIfAborted();
       const reports = this.#reports.splice(0, BATCH);
       const orders = this.#actionable(await records.openOrders(this.#run.id), reports);
       if (orders.length === 0 && reports.length === 0) {
-        if (rests && this.#running.size === 0) {
-          if (!isOver) await this.#parts.tidy(this.#run, await records.ports(this.#run.id), { signal });
-          return;
-        }
-        if (isRunOver(state.status) && this.#running.size === 0 && !rests) {
-          rests = await this.#merge(state, signal);
-          if (!rests) state = await this.#reopen(graph, maxConcurrency);
+        if (rests && this.#running.size === 0) return;
+        if (isRunOver(state.status) && this.#running.size === 0) {
+          if (await this.#merge(state, signal)) {
+            // Whoever wants something of it from now on begins anew.
+            return await this.#parts.tidy(this.#run, await records.ports(this.#run.id), { signal });
+          }
+          state = await this.#reopen(graph, maxConcurrency);
           continue;
         }
         await this.#wait();
@@ -171,6 +242,7 @@ export class RunLeader {
       const actions: SchedulerAction[] = [];
       const changes: PortChange[] = [];
       const closed: ClosedOrder[] = [];
+      const settles: Settling[] = [];
       let runChange: RunChange = {};
       const escalations: NewEscalation[] = [];
       for (const report of reports) {
@@ -180,6 +252,8 @@ export class RunLeader {
         if (decision.refused) continue;
         changes.push(this.#reported(report, escalations));
       }
+      const succeeded = changes.flatMap(({ position, resultCommit }) => (resultCommit === undefined ? [] : [this.#run.plan.ports[position]!.id]));
+      if (succeeded.length > 0) settles.push({ ports: succeeded });
       for (const order of orders) {
         const obeyed = this.#obey(state, order);
         for (const decision of obeyed.decisions ?? []) {
@@ -188,10 +262,12 @@ export class RunLeader {
           rests = false;
         }
         changes.push(...(obeyed.changes ?? []));
+        settles.push(...(obeyed.settles ?? []));
         runChange = { ...runChange, ...obeyed.runChange };
+        this.#given(obeyed); // the next order adds to what this one gave
         if (!obeyed.later) closed.push({ order, ...(obeyed.refused && { refused: obeyed.refused }) });
       }
-      await this.#carryOut(state, actions, changes, { closed, escalations, runChange });
+      await this.#carryOut(state, actions, changes, { closed, escalations, runChange, settles });
       if (this.#run.plan.limits.merge === "as_ready" && reports.some(({ type }) => type === "succeeded")) await this.#parts.mergeReady(this.#run, await records.ports(this.#run.id), { signal });
     }
   }
@@ -221,6 +297,8 @@ export class RunLeader {
   /** What an order changes; a refused one changes nothing. `later`: it stays open, and is looked at again. */
   #obey(state: SchedulerState, open: OpenOrder): Obeyed {
     const { order } = open;
+    if (order.type === "again") return this.#again(state);
+    if (this.#dormant) return { refused: "run-over" };
     switch (order.type) {
       case "pause":
       case "resume":
@@ -239,6 +317,26 @@ export class RunLeader {
     }
   }
 
+  #given({ changes = [], runChange }: Obeyed): void {
+    for (const change of changes) this.#changed(change);
+    if (runChange?.tokensMost !== undefined) this.#run = { ...this.#run, tokensMost: runChange.tokensMost };
+  }
+
+  #changed(change: PortChange): void {
+    const port = this.#ports.get(this.#run.plan.ports[change.position]!.id)!;
+    this.#ports.set(port.id, { ...port, ...withoutAdds(change) });
+  }
+
+  /** What has ended without success is merged once more, or begun if it had ended before that. */
+  #again(state: SchedulerState): Obeyed {
+    const { status } = this.#run;
+    if (!isRunEnded(status)) return { refused: "run-going" };
+    if (status === "success") return { refused: "run-succeeded" };
+    const decision = this.#dormant ?? { state, actions: [] };
+    this.#dormant = undefined;
+    return { decisions: [decision], runChange: { status: "running", because: null }, settles: [{ ports: [OF_RUN] }] };
+  }
+
   /** More for the run; what had stopped for want of it goes on. */
   #extend(state: SchedulerState, tokens: number): Obeyed {
     if (this.#run.tokensMost === null) return { refused: "run-unbounded" };
@@ -249,29 +347,36 @@ export class RunLeader {
       const decision = decide(decisions.at(-1)?.state ?? state, { type: "retry", port: port.id });
       if (decision.refused) continue;
       decisions.push(decision);
-      changes.push({ position: port.position, because: null });
+      changes.push({ position: port.position, because: null, triesPair: port.triesPair + triesFor(port) });
     }
-    return { decisions, changes, runChange: { tokensMost: this.#run.tokensMost + tokens } };
+    const ports = changes.map(({ position }) => this.#run.plan.ports[position]!.id);
+    return { decisions, changes, runChange: { tokensMost: this.#run.tokensMost + tokens }, settles: [{ ports: [OF_RUN, ...ports], types: ["token_exhausted"] }] };
   }
 
   /** Another try of what failed. To a port that has not, what the order brings is given for its next step. */
   #retry(state: SchedulerState, order: Extract<RunOrder, { type: "retry" }>): Obeyed {
     const port = this.#ports.get(order.port);
     if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
+    const grants: readonly PathGrant[] = [...(order.grant ? [order.grant] : []), ...(order.grants ?? [])].map((grant) => ({ ...grant, by: "operator" }));
     const given: PortChange = {
       position: port.position,
       triesPair: port.triesPair + (order.tries ?? 0),
       ...(order.hint !== undefined && { hint: order.hint }),
       ...(order.timeMs !== undefined && { timeMs: port.timeMs + order.timeMs }),
       ...(order.tokens !== undefined && port.tokensMost !== null && { tokensMost: port.tokensMost + order.tokens }),
-      ...(order.grant && { grants: [...port.grants, { ...order.grant, by: "operator" }] }),
+      ...(grants.length > 0 && { grants: [...port.grants, ...grants] }),
     };
     const runChange = order.tokens !== undefined && this.#run.tokensMost !== null ? { tokensMost: this.#run.tokensMost + order.tokens } : {};
     const decision = decide(state, { type: "retry", port: order.port });
-    if (!decision.refused) return { decisions: [decision], changes: [{ ...given, because: null }], runChange };
-    const brings = order.hint !== undefined || order.timeMs !== undefined || order.tokens !== undefined || order.grant !== undefined;
+    if (!decision.refused) {
+      this.#faults.delete(order.port);
+      const triesPair = port.triesPair + Math.max(order.tries ?? 0, triesFor(port));
+      return { decisions: [decision], changes: [{ ...given, triesPair, because: null }], runChange: { ...runChange, because: null }, settles: [{ ports: [port.id], except: ["dependency"] }] };
+    }
+    const brings = order.hint !== undefined || order.timeMs !== undefined || order.tokens !== undefined || grants.length > 0;
     const goesOn = !isRunOver(state.status) && state.status !== "cancelling" && port.status !== "succeeded";
-    return brings && goesOn ? { changes: [given], runChange } : { refused: decision.refused };
+    if (!brings || !goesOn) return { refused: decision.refused };
+    return { changes: [given], runChange, ...(order.tokens !== undefined && { settles: [{ ports: [port.id], types: ["token_exhausted"] }] }) };
   }
 
   /** The run goes on without the port: a working one is stopped first, one that waits for a slot is stopped when it begins. */
@@ -281,7 +386,7 @@ export class RunLeader {
     const { status } = portState(state, name);
     switch (status) {
       case "failed":
-        return { changes: [{ position: port.position, because: LEFT_OUT }] };
+        return { changes: [{ position: port.position, because: LEFT_OUT }], settles: [{ ports: [name], except: ["dependency"] }] };
       case "running":
       case "ready":
         this.#running.get(name)?.controller.abort(new DureError(LEFT_OUT.code, LEFT_OUT.message));
@@ -301,7 +406,7 @@ export class RunLeader {
   }
 
   /** Writes what was decided, with its events, and then does it. */
-  async #carryOut(state: SchedulerState, actions: readonly SchedulerAction[], changes: readonly PortChange[], { closed = [], escalations = [], runChange: asked = {} }: { closed?: readonly ClosedOrder[]; escalations?: readonly NewEscalation[]; runChange?: RunChange } = {}): Promise<void> {
+  async #carryOut(state: SchedulerState, actions: readonly SchedulerAction[], changes: readonly PortChange[], { closed = [], escalations = [], runChange: asked = {}, settles = [] }: { closed?: readonly ClosedOrder[]; escalations?: readonly NewEscalation[]; runChange?: RunChange; settles?: readonly Settling[] } = {}): Promise<void> {
     const { records, inbox, announce } = this.#parts;
     const merged = new Map<number, PortChange>();
     const put = (change: PortChange): void => void merged.set(change.position, { ...merged.get(change.position), ...change });
@@ -317,11 +422,15 @@ export class RunLeader {
     }
     const over = actions.find((action) => action.type === "end");
     const cancelled = over?.type === "end" && over.outcome === "cancelled";
-    const runStatus = isRunOver(state.status) ? undefined : state.status;
-    const runChange: RunChange = { ...asked, ...(runStatus && runStatus !== this.#run.status && { status: runStatus }), ...(this.#run.phase !== "building" && !over && { phase: "building" as const }) };
-    const events = [...this.#eventsOf(actions, changes), ...closed.flatMap(({ order, refused }) => (refused || !isRunOrder(order.order.type) ? [] : [this.#event(RUN_EVENTS[order.order.type], { by: order.by })]))];
-    const dependents = actions.flatMap((action) => (action.type === "block" ? [action] : []));
-    const raised = [...escalations, ...(dependents.length > 0 ? [this.#dependencyEscalation(dependents)] : [])];
+    // A run that had ended and of which nothing came to be wanted stays as it was.
+    const rests = this.#dormant !== undefined || (isRunEnded(this.#run.status) && isRunOver(state.status) && asked.status === undefined);
+    const runStatus = rests || isRunOver(state.status) ? undefined : state.status;
+    const runChange: RunChange = { ...asked, ...(runStatus && runStatus !== this.#run.status && { status: runStatus }), ...(this.#run.phase !== "building" && !over && !rests && { phase: "building" as const }) };
+    // After a crash the scheduler decides once more what was blocked before: that is known.
+    const blocked = actions.flatMap((action) => (action.type === "block" && this.#ports.get(action.port)!.status !== "blocked" ? [action] : []));
+    const told = actions.filter((action) => action.type !== "block" || blocked.includes(action));
+    const events = [...this.#eventsOf(told, changes), ...closed.flatMap(({ order, refused }) => (refused || !isRunOrder(order.order.type) ? [] : [this.#event(RUN_EVENTS[order.order.type], { by: order.by })]))];
+    const raised = [...escalations, ...this.#dependencyEscalations(blocked)];
     const all = [...merged.values()];
     for (let from = 0; from === 0 || from < all.length; from += BATCH) {
       const isFirst = from === 0;
@@ -331,49 +440,66 @@ export class RunLeader {
         await records.stopSteps(tx, this.#run.id, some.filter(({ status }) => status === "failed" || status === "cancelled").map(({ position }) => this.#run.plan.ports[position]!.id));
         if (!isFirst) return;
         if (Object.keys(runChange).length > 0) await records.changeRun(tx, this.#run.id, runChange);
+        for (const settling of settles) await records.settle(tx, this.#run.id, settling);
         if (raised.length > 0) await inbox.raise(tx, raised);
-        for (const { order, refused } of closed) await records.closeOrder(tx, order.id, refused ? { ok: false, code: refused, message: REFUSALS[refused] } : { ok: true });
+        await this.#close(tx, closed);
+        if (closed.some(({ order, refused }) => order.order.type === "again" && !refused)) await records.forgetFailedIntegrations(tx, this.#run.id, ORCHESTRATOR);
         await emit(tx, events);
       });
     }
     if (raised.length > 0) inbox.announce();
     announce();
     this.#run = { ...this.#run, ...runChange };
-    for (const change of all) {
-      const port = this.#ports.get(this.#run.plan.ports[change.position]!.id)!;
-      this.#ports.set(port.id, { ...port, ...withoutAdds(change) });
-    }
+    for (const change of all) this.#changed(change);
     for (const action of actions) {
       if (action.type === "start") this.#start(action.port, action.attempt);
       if (action.type === "stop") this.#running.get(action.port)?.controller.abort(new DOMException("The run was cancelled.", "AbortError"));
     }
-    if (cancelled) await this.#end({ status: "cancelled", phase: "over", report: this.#reportWithout([...this.#ports.values()]) });
+    if (cancelled) await this.#end({ status: "cancelled", phase: "over", report: reportOf([...this.#ports.values()]) });
+  }
+
+  /** An answer to an escalation has nobody who waits for its outcome: what is refused is an event. */
+  async #close(tx: Transaction, closed: readonly ClosedOrder[]): Promise<void> {
+    const { records } = this.#parts;
+    for (const { order, refused } of closed) await records.closeOrder(tx, order.id, refused ? { ok: false, code: refused, message: REFUSALS[refused] } : { ok: true });
+    await emit(tx, closed.flatMap(({ order: { order, by }, refused }) => (refused ? [this.#event("run.refused", { order: order.type, ...("port" in order && { port: order.port }), by, code: refused, because: REFUSALS[refused] })] : [])));
   }
 
   #start(id: string, attempt: number): void {
-    const { build, logger } = this.#parts;
     const controller = new AbortController();
-    const finished = (async () => {
-      try {
-        const outcome = await build(this.#run, this.#ports.get(id)!, { attempt, signal: controller.signal });
-        this.#report(id, attempt, outcome);
-      } catch (error) {
-        if (codeOf(controller.signal.reason) === LEFT_OUT.code) return this.#report(id, attempt, { status: "failed", because: LEFT_OUT });
-        if (controller.signal.aborted || isAbort(error)) return this.#report(id, attempt, { status: "stopped" });
-        const faults = (this.#faults.get(id) ?? 0) + 1;
-        this.#faults.set(id, faults);
-        logger.error({ run: this.#run.id, port: id, code: codeOf(error), error: messageOf(error) }, `port ${id} of ${this.#run.id} met a fault of dure (${faults} of ${FAULTS_MOST})`);
-        const because = { code: codeOf(error) ?? "INTERNAL", message: messageOf(error), hint: "See the log of the server." };
-        this.#report(id, attempt, { status: "failed", because, escalation: escalationFor("worker-lost", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, title: `${id}: ${because.message}`.slice(0, 300), context: { code: because.code } }) });
-      } finally {
-        this.#running.delete(id);
-        this.notice();
-      }
-    })();
+    const finished = this.#built(id, attempt, controller.signal).then((outcome) => {
+      this.#running.delete(id);
+      this.#report(id, attempt, outcome);
+    });
     this.#running.set(id, { controller, finished });
     if (this.#underWay.size === 0) return;
     this.#underWay = new Set(); // an order may wait for just this
     this.notice();
+  }
+
+  /** Never rejects. A fault of our own is met by beginning again, behind the last step that ended, a few times. */
+  async #built(id: string, attempt: number, signal: AbortSignal): Promise<PortOutcome> {
+    const { build, clock, logger } = this.#parts;
+    for (;;) {
+      try {
+        return await build(this.#run, this.#ports.get(id)!, { attempt, signal });
+      } catch (error) {
+        if (!signal.aborted) {
+          const faults = (this.#faults.get(id) ?? 0) + 1;
+          this.#faults.set(id, faults);
+          logger.error({ run: this.#run.id, port: id, code: codeOf(error), error: messageOf(error) }, `port ${id} of ${this.#run.id} met a fault of dure (${faults} of ${FAULTS_MOST})`);
+          if (faults >= FAULTS_MOST) return this.#faulty(id, error);
+          await clock.sleep(FAULT_WAIT_MS * 2 ** faults, { signal }).catch(() => {});
+        }
+        if (!signal.aborted) continue;
+        return codeOf(signal.reason) === LEFT_OUT.code ? { status: "failed", because: LEFT_OUT } : { status: "stopped" };
+      }
+    }
+  }
+
+  #faulty(id: string, error: unknown): PortOutcome {
+    const because = becauseOf(error);
+    return { status: "failed", because, escalation: escalationFor("worker-lost", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, title: `${id}: ${because.message}`.slice(0, 300), context: { code: because.code } }) };
   }
 
   #report(port: string, attempt: number, outcome: PortOutcome): void {
@@ -388,20 +514,49 @@ export class RunLeader {
     const ports = await records.ports(this.#run.id); // what the work on them has written too
     this.#ports = new Map(ports.map((port) => [port.id, port]));
     if (!ports.some(({ status }) => status === "succeeded")) {
-      await this.#end({ status: "failed", phase: "over", report: this.#reportWithout(ports) });
+      await this.#end({ status: "failed", phase: "over", report: reportOf(ports) });
       return true;
     }
-    await this.#write([], { phase: "merging" }, []);
-    const outcome = await merge(this.#run, ports, { signal });
+    await this.#write({ change: { phase: "merging" } });
+    const heard = await this.#hearing((stop) => this.#merged(ports, merge, stop), signal);
     signal.throwIfAborted();
+    if ("cancel" in heard) {
+      await this.#cancelled(heard.cancel, ports);
+      return true;
+    }
+    const outcome = heard.value;
     if ("recalled" in outcome) return this.#recall(outcome.recalled);
     if ("without" in outcome) return this.#leaveOut(outcome.without);
     const { report, dropped, because } = outcome;
-    const missing = [...this.#reportWithout(ports).missing, ...dropped];
+    const missing = [...reportOf(ports).missing, ...dropped];
     const status = because ? (report.commit === undefined ? "failed" : "partial") : missing.length === 0 ? "success" : report.commit === undefined ? "failed" : "partial";
-    const asked = because ? [escalationFor("build-failed", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, title: `${this.#run.plan.name}: ${because.message}`.slice(0, 300), context: { output: report.integration?.output.slice(-2_000) ?? "" } })] : [];
-    await this.#end({ status, phase: "over", report: { ...report, missing }, ...(because && { because }) }, [this.#event("merge.done", { branch: report.branch ?? null, commit: report.commit ?? null, conflicts: report.conflicts.length })], asked);
+    const trigger = because && (because.code === "INTEGRATION_FAILED" || because.code === "SETUP_FAILED") ? "build-failed" : "worker-lost";
+    const raised = because ? [escalationFor(trigger, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, title: `${this.#run.plan.name}: ${because.message}`.slice(0, 300), context: { code: because.code, output: report.integration?.output.slice(-2_000) ?? "" } })] : [];
+    await this.#end({ status, phase: "over", report: { ...report, missing }, because: because ?? null }, { events: [this.#event("merge.done", { branch: report.branch ?? null, commit: report.commit ?? null, conflicts: report.conflicts.length })], raised });
     return true;
+  }
+
+  /** A fault of our own is met by merging again, a few times; then what succeeded is kept as it is, tried or not. */
+  async #merged(ports: readonly PlanPort[], merge: LeaderParts["merge"], signal: AbortSignal): Promise<MergeOutcome> {
+    const { clock, logger } = this.#parts;
+    for (let faults = 1; ; faults++) {
+      try {
+        return await merge(this.#run, ports, { signal });
+      } catch (error) {
+        if (signal.aborted || codeOf(error) === "FENCED") throw error;
+        logger.error({ run: this.#run.id, code: codeOf(error), error: messageOf(error) }, `run ${this.#run.id} could not be merged (${faults} of ${FAULTS_MOST})`);
+        if (faults < FAULTS_MOST) {
+          await clock.sleep(FAULT_WAIT_MS * 2 ** faults, { signal });
+          continue;
+        }
+        const untried = becauseOf(error);
+        return await merge(this.#run, ports, { signal, untried }).catch((reason: unknown) => {
+          signal.throwIfAborted();
+          logger.error({ run: this.#run.id, code: codeOf(reason), error: messageOf(reason) }, `what succeeded of run ${this.#run.id} could not be put together; each port keeps its own commit`);
+          return { report: reportOf(ports), dropped: [], because: untried };
+        });
+      }
+    }
   }
 
   async #recall({ port: id, feedback }: { port: string; feedback: unknown }): Promise<false> {
@@ -410,7 +565,7 @@ export class RunLeader {
     const step = await this.#integrateStep(id);
     await records.write(this.#lease, async (tx) => {
       await records.endStep(tx, step.id, { output: feedback });
-      await records.changePorts(tx, this.#run.id, [{ position: port.position, status: "waiting", triesPair: Math.max(port.triesPair, step.try) + BISECT_TRIES, because: null, resultCommit: null }]);
+      await records.changePorts(tx, this.#run.id, [{ position: port.position, status: "waiting", triesPair: port.triesPair + BISECT_TRIES, because: null, resultCommit: null }]);
       await records.changeRun(tx, this.#run.id, { phase: "building" });
       await emit(tx, [this.#event("port.recalled", { port: id, because: "the merged tree failed with it" })]);
     });
@@ -444,49 +599,56 @@ export class RunLeader {
   async #reopen(graph: SchedulerState["graph"], maxConcurrency: number): Promise<SchedulerState> {
     const ports = await this.#parts.records.ports(this.#run.id);
     this.#ports = new Map(ports.map((port) => [port.id, port]));
-    const opened = openRun({ graph, maxConcurrency, records: ports });
+    const opened = openRun({ graph, maxConcurrency, records: ports, status: this.#run.status === "paused" ? "paused" : "running" });
     await this.#carryOut(opened.state, opened.actions, []);
     return opened.state;
   }
 
-  async #end(change: RunChange, events: readonly NewPlatformEvent[] = [], asked: readonly NewEscalation[] = []): Promise<void> {
-    await this.#write([], change, [...events, this.#event("session.end", { outcome: change.status }), this.#event("run.end", { outcome: change.status, ...(change.because && { because: change.because.message }), kept: change.report?.kept.length ?? 0, missing: change.report?.missing.length ?? 0, branch: change.report?.branch ?? null })], asked);
+  async #end(change: RunChange, { events = [], ...beside }: Omit<Written, "change" | "settles"> = {}): Promise<void> {
+    const isDone = change.status === "success" || change.status === "cancelled";
+    await this.#write({
+      ...beside,
+      change: { because: null, ...change },
+      events: [...events, this.#event("session.end", { outcome: change.status }), this.#event("run.end", { outcome: change.status, ...(change.because && { because: change.because.message }), kept: change.report?.kept.length ?? 0, missing: change.report?.missing.length ?? 0, branch: change.report?.branch ?? null })],
+      settles: [isDone ? {} : { severity: "low" }],
+    });
     this.#parts.logger.info({ run: this.#run.id, outcome: change.status }, `run ${this.#run.id} of ${this.#run.plan.name} ended: ${change.status}`);
   }
 
-  async #write(changes: readonly PortChange[], change: RunChange, events: readonly NewPlatformEvent[], asked: readonly NewEscalation[] = []): Promise<void> {
+  async #write({ change = {}, changes = [], events = [], raised = [], closed = [], settles = [] }: Written): Promise<void> {
     const { records, inbox, announce } = this.#parts;
     await records.write(this.#lease, async (tx) => {
       await records.changePorts(tx, this.#run.id, changes);
       await records.changeRun(tx, this.#run.id, change);
-      if (asked.length > 0) await inbox.raise(tx, asked);
+      if (change.status !== undefined && isRunEnded(change.status)) await records.stopSteps(tx, this.#run.id, [ORCHESTRATOR, ...changes.map(({ position }) => this.#run.plan.ports[position]!.id)]);
+      for (const settling of settles) await records.settle(tx, this.#run.id, settling);
+      if (raised.length > 0) await inbox.raise(tx, raised);
+      await this.#close(tx, closed);
       await emit(tx, events);
     });
-    if (asked.length > 0) inbox.announce();
+    if (raised.length > 0) inbox.announce();
     announce();
     this.#run = { ...this.#run, ...change };
   }
 
   async #refuseOrders(code: string, message: string): Promise<void> {
-    const { records } = this.#parts;
+    const { records, announce } = this.#parts;
     const orders = await records.openOrders(this.#run.id);
+    if (orders.length === 0) return;
     await records.write(this.#lease, async (tx) => {
       for (const { id } of orders) await records.closeOrder(tx, id, { ok: false, code, message });
+      await emit(tx, orders.map(({ order, by }) => this.#event("run.refused", { order: order.type, ...("port" in order && { port: order.port }), by, code, because: message })));
     });
+    announce();
   }
 
-  #reportWithout(ports: readonly PlanPort[]): RunReport {
-    return {
-      kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
-      missing: ports.filter(({ status }) => status !== "succeeded").map(({ id, status, because }) => ({ port: id, because: because ?? MISSING[status] ?? { code: status.toUpperCase(), message: `It is ${status}.` } })),
-      conflicts: [],
-    };
-  }
-
-  #dependencyEscalation(blocked: readonly { port: string; by: string }[]): NewEscalation {
+  /** One per port that failed: it is open until that one succeeds. */
+  #dependencyEscalations(blocked: readonly { port: string; by: string }[]): NewEscalation[] {
     const { id, tenant, plan } = this.#run;
-    const names = blocked.map(({ port }) => port);
-    return escalationFor("dependency-failed", { tenant, run: id, plan: plan.name, title: `${plan.name}: ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` (+${names.length - 3})` : ""} ← ${blocked[0]!.by}`, context: { blocked: names.slice(0, 50), failed: [...new Set(blocked.map(({ by }) => by))] } });
+    return [...Map.groupBy(blocked, ({ by }) => by)].map(([by, dependents]) => {
+      const names = dependents.map(({ port }) => port);
+      return escalationFor("dependency-failed", { tenant, run: id, plan: plan.name, port: by, title: `${plan.name}: ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` (+${names.length - 3})` : ""} ← ${by}`, context: { blocked: names.slice(0, 50), failed: [by] } });
+    });
   }
 
   #eventsOf(actions: readonly SchedulerAction[], changes: readonly PortChange[]): NewPlatformEvent[] {
@@ -509,6 +671,37 @@ export class RunLeader {
   }
 }
 
+/** Escalations of no port. */
+const OF_RUN = "";
+
+/** What is written in one transaction. */
+interface Written {
+  readonly change?: RunChange;
+  readonly changes?: readonly PortChange[];
+  readonly events?: readonly NewPlatformEvent[];
+  readonly raised?: readonly NewEscalation[];
+  readonly closed?: readonly ClosedOrder[];
+  readonly settles?: readonly Settling[];
+}
+
+/** What was kept and what is missing, as the ports stand. Pure. `because`: why those that could not begin did not. */
+export function reportOf(ports: readonly PlanPort[], because?: Because): RunReport {
+  return {
+    kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
+    missing: ports.filter(({ status }) => status !== "succeeded").map((port) => ({ port: port.id, because: port.because ?? because ?? MISSING[port.status] ?? { code: port.status.toUpperCase(), message: `It is ${port.status}.` } })),
+    conflicts: [],
+  };
+}
+
+/** Tries that going on takes: one, when the last failure has ended its try. Pure. */
+function triesFor({ because }: PlanPort): 0 | 1 {
+  return because && TRY_ENDING.has(because.code) ? 1 : 0;
+}
+
+export function becauseOf(error: unknown): Because {
+  return { code: codeOf(error) ?? "INTERNAL", message: messageOf(error), hint: (error instanceof DureError ? error.hint : undefined) ?? "See the log of the server." };
+}
+
 const RUN_EVENTS = { pause: "run.pause", resume: "run.resume", cancel: "run.cancel" } as const;
 
 function isRunOrder(type: string): type is keyof typeof RUN_EVENTS {
@@ -518,6 +711,8 @@ function isRunOrder(type: string): type is keyof typeof RUN_EVENTS {
 const REFUSALS: Readonly<Record<OrderRefusal, string>> = {
   "stale-report": "The port has begun anew meanwhile.",
   "not-cancelling": "The run is not being cancelled.",
+  "run-going": "The run still goes on.",
+  "run-succeeded": "The run has succeeded.",
   "run-unbounded": "The run has no bound of tokens.",
   "port-succeeded": "The port has succeeded meanwhile.",
   "port-waiting": "The port has not begun; what it needs is still worked on.",

@@ -1,9 +1,13 @@
+import type { Transaction } from "../../durable/database.ts";
+import type { NewEscalation } from "../../kernel/escalation.ts";
+import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import type { Assignment, WorkerEvent, WorkerResult } from "../workers/worker.ts";
 import type { Scope } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { PairParts, PortFiles } from "./pair.ts";
 import type { PlanRun, PlanStep } from "./run.ts";
-import { limitsOf, type StepDeskParts } from "./step-desk.ts";
+import { limitsOf, type StepDeskParts, type StepEnd, type StepEvent } from "./step-desk.ts";
+import { escalationFor, tokensTrigger } from "./triggers.ts";
 
 /** Characters of a log kept in memory. */
 export const LOG_MOST = 64_000;
@@ -49,9 +53,30 @@ export async function letWork(work: {
   let log = "";
   for await (const event of parts.worker(spec).run(assignment, { signal })) {
     log = (log + wordsOf(event)).slice(-LOG_MOST);
+    if (event.type === "violation") await parts.records.write(parts.lease, (tx) => parts.records.violation(tx, run.id, { port, try: step.try, member: "orchestrator", path: event.path.slice(0, 1_000), wanted: event.wanted, because: event.because, detail: event.detail, found: "request" }));
     if (event.type === "result") return { result: event.result, log };
   }
   throw new Error(`The ${spec.kind} worker of ${port} ended without a result.`);
+}
+
+/** Beside the end of such a step: what it has used, and what it changed and does not own. */
+export function workEnd(about: { readonly run: PlanRun; readonly port: string; readonly try: number; readonly parts: Pick<StepDeskParts, "records"> }) {
+  const { run, port, parts } = about;
+  const escalationOf = (name: Parameters<typeof escalationFor>[0], title: string, context: Readonly<Record<string, unknown>>): NewEscalation => escalationFor(name, { tenant: run.tenant, run: run.id, plan: run.plan.name, title: `${run.plan.name}: ${title}`.slice(0, 300), context });
+  return async (tx: Transaction, { output, tokens }: StepEnd<{ readonly violations: readonly TreeViolation[] }>): Promise<{ readonly escalations: readonly NewEscalation[]; readonly events: readonly StepEvent[] }> => {
+    const { violations } = output;
+    for (const { path, because } of violations.slice(0, 100)) await parts.records.violation(tx, run.id, { port, try: about.try, member: "orchestrator", path, wanted: "write", because, detail: sayViolation(because), found: "commit" });
+    const used = tokens && (await parts.records.addTokens(tx, run.id, tokens));
+    const trigger = used && tokensTrigger(used.used, used.most);
+    const paths = violations.map(({ path }) => path);
+    return {
+      escalations: [
+        ...(used && trigger ? [escalationOf(trigger, `${used.used} of ${used.most} tokens`, { used: used.used, most: used.most })] : []),
+        ...(paths.length > 0 ? [escalationOf("ownership-violated", `the orchestrator changed ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}, which it does not own; nothing of that was taken`, { paths: paths.slice(0, 50) })] : []),
+      ],
+      events: [{ type: "worker.complete", data: { port, member: "orchestrator", try: about.try, tokens: (tokens?.input ?? 0) + (tokens?.output ?? 0), violations: paths.length } }],
+    };
+  };
 }
 
 /** An event as the log has it. */

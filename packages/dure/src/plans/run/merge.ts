@@ -1,16 +1,18 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { DureError } from "../../kernel/errors.ts";
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { buildGraph } from "../graph.ts";
 import { workerOf, type Port } from "../plan.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { makeScope } from "../scope.ts";
+import type { TreeViolation } from "../workspace/owned-changes.ts";
 import { feedbackOf, type TestFeedback } from "../workers/feedback.ts";
+import { escaped } from "./grants.ts";
 import type { MergeOutcome } from "./leader.ts";
 import type { PairParts, PortFiles } from "./pair.ts";
 import type { Because, PlanPort, PlanRun, RunReport } from "./run.ts";
 import { exitWords, StepDesk, type StepDeskParts } from "./step-desk.ts";
-import { letWork } from "./let-work.ts";
+import { letWork, workEnd } from "./let-work.ts";
 
 /** What one port has changed, against what it started from. */
 export interface PortResult {
@@ -48,6 +50,24 @@ export const ORCHESTRATOR = "orchestrator";
 /** Time of the integration command, milliseconds, unless ports have more. Source: our choice. */
 const INTEGRATION_MS = 30 * 60_000;
 
+const SETUP_FAILED = "SETUP_FAILED";
+
+/** What the orchestrator made of files that several ports changed. */
+interface Solved {
+  readonly commit: string;
+  readonly summary: string;
+  readonly violations: readonly TreeViolation[];
+  /** Of the files those that it did not write; all of them when it failed. */
+  readonly left: readonly string[];
+}
+
+interface Merged {
+  readonly commit: string;
+  readonly conflicts: RunReport["conflicts"];
+  /** Why files are still open although there is an orchestrator. */
+  readonly words?: string;
+}
+
 interface Integrated {
   readonly commit: string;
   readonly feedback: TestFeedback;
@@ -60,8 +80,15 @@ interface Integrated {
  * once. What is kept is a commit and a branch in the user's repository; nothing that succeeded is rolled back.
  * Source: docs/spec/plans §5, "Merge".
  */
-export async function mergeRun(run: PlanRun, ports: readonly PlanPort[], parts: MergeParts, { signal }: { signal: AbortSignal }): Promise<MergeOutcome> {
-  return new MergeWork(run, ports, parts, signal).merge();
+export async function mergeRun(run: PlanRun, ports: readonly PlanPort[], parts: MergeParts, { signal, untried }: { signal: AbortSignal; untried?: Because | undefined }): Promise<MergeOutcome> {
+  const work = new MergeWork(run, ports, parts, signal);
+  if (untried) return work.untried(untried);
+  try {
+    return await work.merge();
+  } catch (error) {
+    if (signal.aborted || codeOf(error) !== SETUP_FAILED) throw error;
+    return work.untried({ code: SETUP_FAILED, message: messageOf(error), hint: "What succeeded is kept, and was not tried together. Run the set-up by hand in a fresh clone." });
+  }
 }
 
 /** What has succeeded so far as one tree, under `refs/dure/<run>/result`. It is not tried yet; where two ports left a file differently, the base's stays. */
@@ -100,7 +127,7 @@ class MergeWork {
     const open = merged.conflicts.find(({ solvedBy }) => solvedBy === undefined);
     if (open) {
       const loser = whole.findLast(({ port }) => open.ports.includes(port))!;
-      const because: Because = { code: "CONFLICT", message: `${open.ports.join(" and ")} both changed ${open.path}, and there is no orchestrator to write it once.`, hint: "Give the file to one of them, or name workers.orchestrator." };
+      const because: Because = { code: "CONFLICT", message: `${open.ports.join(" and ")} both changed ${open.path}, and ${merged.words ?? "there is no orchestrator to write it once."}`, hint: "Give the file to one of them, or name workers.orchestrator." };
       return { without: { port: loser.port, because, feedback: { success: false, failedTests: [], suggestions: [because.message], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } } satisfies TestFeedback } };
     }
     const integrated = this.#run.plan.integration === undefined ? undefined : await this.#integrate(this.#run.plan.integration, merged.commit);
@@ -112,12 +139,18 @@ class MergeWork {
       return { recalled: { port: blamed.port, feedback: { ...integrated.feedback, suggestions: [`Together with the other ports the integration command failed: ${this.#run.plan.integration}`, ...integrated.feedback.suggestions].slice(0, 30) } } };
     }
     if (!blamed) {
-      await store.publish();
-      const because: Because = { code: "INTEGRATION_FAILED", message: `The integration command fails without any port too: ${exitWordsOf(integrated)}.`, hint: "Mend the base, or the command." };
-      return { report: { kept: whole.map(({ port }) => port), missing: [], conflicts: merged.conflicts, integration: told(integrated, []) }, dropped, because };
+      const because: Because = { code: "INTEGRATION_FAILED", message: `The integration command fails without any port too: ${exitWordsOf(integrated)}.`, hint: "What succeeded is kept. Mend the base, or what the command needs, and merge it again." };
+      return { report: await this.#keep(whole, merged, integrated), dropped, because };
     }
     const because: Because = { code: "INTEGRATION_FAILED", message: `With it the integration command fails: ${exitWordsOf(integrated)}.`, hint: "Look at the output in the report; retry it with a hint." };
     return { without: { port: blamed.port, because, feedback: integrated.feedback } };
+  }
+
+  /** What succeeded, as one tree that nobody could try. Where two ports left a file differently, the base's stays. */
+  async untried(because: Because): Promise<MergeOutcome> {
+    const { whole, dropped } = this.#whole();
+    if (whole.length === 0) return { report: { kept: [], missing: [], conflicts: [] }, dropped, because };
+    return { report: await this.#keep(whole, await this.#parts.store.compose(this.#base, whole), undefined), dropped, because };
   }
 
   async soFar(): Promise<string | undefined> {
@@ -149,14 +182,16 @@ class MergeWork {
   }
 
   /** The merged tree; files that two ports left differently go to the orchestrator. */
-  async #compose(results: readonly PortResult[]): Promise<{ commit: string; conflicts: RunReport["conflicts"] }> {
+  async #compose(results: readonly PortResult[]): Promise<Merged> {
     const composed = await this.#parts.store.compose(this.#base, results);
     if (composed.conflicts.length === 0) return composed;
     await this.#desk.tell([{ type: "merge.conflict", data: { paths: composed.conflicts.slice(0, 50).map(({ path }) => path) } }]);
     const spec = workerOf(this.#run.plan.workers, ORCHESTRATOR);
     const paths = composed.conflicts.map(({ path }) => path);
     if (!this.#run.plan.workers.orchestrator || !spec) return composed;
-    const solved = await this.#desk.step<{ commit: string; summary: string }>({ try: hashNumber(composed.commit), kind: "merge", member: "orchestrator", worker: spec.kind }, async (step) => {
+    const number = hashNumber(composed.commit);
+    const step = { try: number, kind: "merge", member: "orchestrator", worker: spec.kind } as const;
+    const solved = await this.#desk.step<Solved>(step, async (step) => {
       const files = await this.#tree();
       await files.checkout(composed.commit);
       const scope = { writes: paths.map(escaped), reads: ["**"], contracts: [] };
@@ -171,9 +206,15 @@ class MergeWork {
       }, composed.commit);
       const worked = await letWork({ run: this.#run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope: makeScope(scope), files, commit: composed.commit, parts: this.#parts, env: this.#parts.environment(MERGE_PORT, spec, files, step), timeMs: INTEGRATION_MS, signal: this.#signal });
       const taken = await files.take({ parent: composed.commit, scope: makeScope(scope), message: `Merge what several ports changed\n\n${worked.result.summary}`, name: `${ORCHESTRATOR}/merge-${composed.commit.slice(0, 12)}`, at: step.startedAt });
-      return { output: { commit: taken.commit ?? composed.commit, summary: worked.result.summary }, tokens: worked.result.tokens, log: worked.log };
-    });
-    return { commit: solved.commit, conflicts: composed.conflicts.map((conflict) => ({ ...conflict, solvedBy: ORCHESTRATOR })) };
+      const written = new Set(worked.result.status === "ready" ? taken.changes.map(({ path }) => path) : []);
+      return { output: { commit: taken.commit ?? composed.commit, summary: worked.result.summary, violations: taken.violations, left: paths.filter((path) => !written.has(path)) }, tokens: worked.result.tokens, log: worked.log };
+    }, workEnd({ run: this.#run, port: ORCHESTRATOR, try: number, parts: this.#parts }));
+    const left = new Set(solved.left);
+    return {
+      commit: solved.commit,
+      conflicts: composed.conflicts.map((conflict) => (left.has(conflict.path) ? conflict : { ...conflict, solvedBy: ORCHESTRATOR })),
+      words: `the orchestrator did not write it once. It said: ${solved.summary.slice(0, 300)}`,
+    };
   }
 
   async #integrate(command: string, commit: string): Promise<Integrated> {
@@ -235,7 +276,7 @@ class MergeWork {
       await this.#desk.step({ try: 0, kind: "setup", again: true }, async (step) => {
         await files.checkout(this.#base);
         const ran = await this.#desk.command(step, setup, files.open(), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
-        if (ran.exitCode !== 0) throw new DureError("SETUP_FAILED", `The set-up of the merged tree ended with ${exitWords(ran)}: ${ran.output.slice(-500)}`, { hint: "Run it by hand in a fresh clone." });
+        if (ran.exitCode !== 0) throw new DureError(SETUP_FAILED, `The set-up of the merged tree ended with ${exitWords(ran)}: ${ran.output.slice(-500)}`, { hint: "Run it by hand in a fresh clone." });
         await files.markSetUp(this.#base);
         return { output: { exitCode: ran.exitCode }, log: ran.output };
       });
@@ -259,9 +300,4 @@ function exitWordsOf({ exitCode, feedback }: Integrated): string {
 /** Steps are told apart by a number; a commit gives the same one for ever. */
 function hashNumber(commit: string): number {
   return Number.parseInt(commit.slice(0, 7), 16) + 1;
-}
-
-/** The pattern that matches a path alone. */
-function escaped(path: string): string {
-  return path.replace(/[*?[\]{}\\]/g, "\\$&");
 }

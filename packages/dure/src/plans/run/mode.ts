@@ -1,34 +1,37 @@
+import { LAYERS } from "../context/context-scopes.ts";
+import { globMatches, globOf, literalPrefix } from "../glob.ts";
 import { findCycles } from "../graph.ts";
-import type { Plan } from "../plan.ts";
+import { isPattern, ownersIn } from "../plan-ownership.ts";
+import { TEST_ROLE, type Plan, type Port } from "../plan.ts";
 import type { RunMode } from "./run.ts";
 
 /** What the decision is made from. */
 export interface ModeFacts {
   /** Files that the ports own at the base: those that are there and match, and listed paths that are not there yet. */
   readonly files: number;
-  /** Roles of the ports: layers under `hexagonal`, modules under `modules`. */
+  /** Layers (domain, infrastructure, API) that the ports touch, by their roles under `hexagonal` and by the folders' names. */
   readonly layers: number;
-  /** Modules of the project: folders with sources of their own, or the plan's roles. */
+  /** Modules of the project: folders at the base with files of their own, and those that the ports are to make. See `moduleOf`. */
   readonly modules: number;
-  /** Of them, modules that some port works on. */
+  /** Of them, modules that some port's implementer works on. */
   readonly targets: number;
-  /** A way round among modules that need each other; empty without one. */
+  /** A way round among modules whose ports need each other; empty without one. */
   readonly moduleCycle: readonly string[];
-  /** Contracts that two ports share and that nobody writes first. */
+  /** Contracts that are not in the base, where no orchestrator writes them first. */
   readonly openContracts: readonly string[];
   readonly parallelEnabled: boolean;
 }
 
 /** Source of all numbers: docs/spec/plans §5, "When". */
-const ONE_CONTEXT_BELOW = 5;
+const FEW_FILES_BELOW = 5;
 const SEPARATE_FILES = 10;
 const SEPARATE_LAYERS = 3;
 const PARALLEL = { modules: 3, targets: 2, files: 10 } as const;
 
-/** In one context, in order, or side by side. Pure; the first rule that applies wins, and every condition is told with its value. */
+/** One port after the other, or side by side. Pure; the first rule that applies wins, and every condition is told with its value. */
 export function decideMode(facts: ModeFacts): RunMode {
   const conditions = [
-    { name: `fewer than ${ONE_CONTEXT_BELOW} files`, value: String(facts.files), holds: facts.files < ONE_CONTEXT_BELOW },
+    { name: `fewer than ${FEW_FILES_BELOW} files`, value: String(facts.files), holds: facts.files < FEW_FILES_BELOW },
     { name: `at least ${SEPARATE_FILES} files`, value: String(facts.files), holds: facts.files >= SEPARATE_FILES },
     { name: `at least ${SEPARATE_LAYERS} layers`, value: String(facts.layers), holds: facts.layers >= SEPARATE_LAYERS },
     { name: `at least ${PARALLEL.modules} modules in the project`, value: String(facts.modules), holds: facts.modules >= PARALLEL.modules },
@@ -39,33 +42,116 @@ export function decideMode(facts: ModeFacts): RunMode {
     { name: "parallel_enabled", value: String(facts.parallelEnabled), holds: facts.parallelEnabled },
   ];
   const [few, manyFiles, manyLayers, ...parallel] = conditions;
-  if (few!.holds) return { mode: "one-context", because: `${facts.files} files are fewer than ${ONE_CONTEXT_BELOW}`, conditions };
+  if (few!.holds) return { mode: "in-order", because: `${facts.files} files are fewer than ${FEW_FILES_BELOW}`, conditions };
   const missing = parallel.find(({ holds }) => !holds);
   if (!missing) return { mode: "parallel", because: "every condition for working side by side holds", conditions };
   const isSeparate = manyFiles!.holds || manyLayers!.holds;
-  return { mode: "in-order", because: `${isSeparate ? "separate agents, in order: " : "between the bounds, separate agents in order: "}not “${missing.name}” (${missing.value})`, conditions };
+  return { mode: "in-order", because: `${isSeparate ? "" : "between the bounds: "}not “${missing.name}” (${missing.value})`, conditions };
 }
 
 /**
- * The facts of a plan against the files of its base. Pure. `modules`: the plan's roles under `modules` and roles of its own; under `hexagonal` the
- * folders that ports own, for one layer of one module is no module.
+ * The facts of a plan against the files of its base. Pure.
+ *
+ * @param owns asked beside the patterns of a port whether it owns a path. Default: the patterns decide.
  */
-export function modeFacts(plan: Plan, files: readonly string[], owns: (port: Plan["ports"][number], path: string) => boolean): ModeFacts {
-  const owned = new Set(files.filter((path) => plan.ports.some((port) => owns(port, path))));
+export function modeFacts(plan: Plan, files: readonly string[], owns: (port: Port, path: string) => boolean = () => true): ModeFacts {
+  const worked = pathsOfPorts(plan.ports, files, owns);
+  const owned = new Set([...worked.values()].flatMap(({ there, listed }) => [...there, ...listed]));
   for (const { path } of plan.contracts) owned.add(path);
-  for (const pattern of plan.ports.flatMap((port) => [...port.owns, ...port.tests])) if (!/[*?[{]/.test(pattern)) owned.add(pattern);
-  const roles = [...new Set(plan.ports.map(({ role }) => role))];
-  const moduleOf = new Map(plan.ports.map((port) => [port.id, port.role]));
-  const needs = new Map(roles.map((role) => [role, new Set<string>()]));
-  for (const port of plan.ports) for (const other of port.dependsOn) if (moduleOf.get(other) !== port.role) needs.get(port.role)!.add(moduleOf.get(other)!);
-  const [moduleCycle = []] = findCycles(roles.map((id) => ({ id, dependsOn: [...needs.get(id)!] })));
+
+  const manifests = new Set(files.flatMap((path) => (MANIFESTS.has(nameOf(path)) && path.includes("/") ? [path.slice(0, path.lastIndexOf("/"))] : [])));
+  const isLayered = plan.roles.preset === "hexagonal";
+  const moduleIn = (path: string): string | undefined => moduleOf(path, manifests, isLayered);
+  const modulesIn = (paths: Iterable<string>): Set<string> => new Set([...paths].flatMap((path) => moduleIn(path) ?? []));
+  const targetsOf = new Map(plan.ports.map(({ id }) => [id, modulesIn(worked.get(id)!.all)]));
+  const targets = new Set([...targetsOf.values()].flatMap((modules) => [...modules]));
+  const roles = isLayered ? plan.ports.flatMap(({ role }) => (role === TEST_ROLE ? [] : [role])) : [];
+
   return {
     files: owned.size,
-    layers: roles.length,
-    modules: roles.length,
-    targets: roles.length,
-    moduleCycle,
-    openContracts: [],
+    layers: new Set([...roles, ...[...owned].flatMap(layersOf)]).size,
+    modules: new Set([...modulesIn(files), ...targets]).size,
+    targets: targets.size,
+    moduleCycle: moduleCycle(plan.ports, targetsOf),
+    openContracts: plan.workers.orchestrator === undefined ? plan.contracts.map(({ path }) => path).filter((path) => !files.includes(path)) : [],
     parallelEnabled: plan.limits.parallelEnabled,
   };
+}
+
+interface WorkedPaths {
+  /** At the base. */
+  readonly there: readonly string[];
+  /** Named without a wildcard, there or not. */
+  readonly listed: readonly string[];
+  /** Those, and a stand-in in the folder of each pattern that matches nothing yet: what is to be made there. */
+  readonly all: readonly string[];
+}
+
+function pathsOfPorts(ports: readonly Port[], files: readonly string[], owns: (port: Port, path: string) => boolean): Map<string, WorkedPaths> {
+  const owners = ownersIn(ports);
+  const there = new Map<string, string[]>(ports.map(({ id }) => [id, []]));
+  for (const path of files) for (const port of owners(path)) if (owns(port, path)) there.get(port.id)!.push(path);
+  return new Map(
+    ports.map((port) => {
+      const patterns = [...port.owns, ...port.tests];
+      const listed = patterns.filter((pattern) => !isPattern(pattern));
+      const known = there.get(port.id)!;
+      const standIns = patterns.filter(isPattern).flatMap((pattern) =>
+        globOf(pattern).alternatives.flatMap((alternative) => {
+          const folder = literalPrefix(alternative).join("/");
+          return folder === "" || known.some((path) => path.startsWith(`${folder}/`)) ? [] : [`${folder}/…`];
+        }),
+      );
+      return [port.id, { there: known, listed, all: [...known, ...listed, ...standIns] }];
+    }),
+  );
+}
+
+/** A file that makes its folder a module. Source: npm, Go, Cargo, Python, Maven, Gradle, Composer, Bundler, Dart, Mix. */
+const MANIFESTS = new Set(["package.json", "go.mod", "Cargo.toml", "pyproject.toml", "setup.py", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "pubspec.yaml", "mix.exs"]);
+/** Folders that only hold modules. */
+const HOLDERS = new Set(["src", "lib", "app", "apps", "packages", "modules", "services", "crates", "components", "internal", "pkg", "cmd", "main", "java", "kotlin"]);
+/** What lies in such a folder is about modules, and none itself. */
+const NO_MODULES = new Set(["test", "tests", "__tests__", "spec", "specs", "e2e", "fixtures", "docs", "doc", "node_modules", "vendor", "dist", "build", "target", "migrations", "scripts", "tools"]);
+/** A layer of a module under `hexagonal` is no module of its own. */
+const LAYER_FOLDERS = new Set(["domain", "core", "application", "usecases", "use-cases", "shared", "kernel", "infrastructure", "infra", "persistence", "adapters", "repositories", "api", "http", "routes", "controllers", "ports"]);
+
+/**
+ * The module that a file is part of: the nearest folder with a manifest of its own below the root, else the first folder that
+ * does more than hold others, such as `src/price`. Undefined for tests, documents, and files of the root. Pure.
+ */
+export function moduleOf(path: string, manifests: ReadonlySet<string>, isLayered = false): string | undefined {
+  const folders = path.split("/").slice(0, -1);
+  if (folders.length === 0 || folders.some((folder) => NO_MODULES.has(folder) || folder.startsWith("."))) return undefined;
+  for (let length = folders.length; length > 0; length--) {
+    const folder = folders.slice(0, length).join("/");
+    if (manifests.has(folder)) return folder;
+  }
+  const first = folders.findIndex((folder) => !HOLDERS.has(folder));
+  const length = first < 0 ? folders.length : isLayered && LAYER_FOLDERS.has(folders[first]!) ? Math.max(first, 1) : first + 1;
+  return folders.slice(0, length).join("/");
+}
+
+const LAYER_GLOBS = Object.entries(LAYERS).map(([name, patterns]) => [name, patterns.map((pattern) => globOf(pattern))] as const);
+
+function layersOf(path: string): string[] {
+  return LAYER_GLOBS.flatMap(([name, globs]) => (globs.some((glob) => globMatches(glob, path)) ? [name] : []));
+}
+
+/** A way round among modules, by what their ports need; a module that several ports share needs nobody through them. */
+function moduleCycle(ports: readonly Port[], modulesOf: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const needs = new Map<string, Set<string>>();
+  for (const port of ports) {
+    const own = modulesOf.get(port.id)!;
+    for (const module of own) {
+      const needed = needs.get(module) ?? new Set();
+      needs.set(module, needed);
+      for (const other of port.dependsOn) for (const theirs of modulesOf.get(other) ?? []) if (!own.has(theirs) && !modulesOf.get(other)!.has(module)) needed.add(theirs);
+    }
+  }
+  return findCycles([...needs].map(([id, dependsOn]) => ({ id, dependsOn: [...dependsOn] })))[0] ?? [];
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -1,3 +1,5 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
 import type { Database } from "../../durable/database.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -14,12 +16,13 @@ import { feedbackOf, type ImplResult, type TestFeedback } from "../workers/feedb
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
 import type { Briefing, BriefingRequest } from "./brief.ts";
 import { DirectChannel, wordsIn, type ChannelMember } from "./channel.ts";
+import { grantable, grantGlobs } from "./grants.ts";
 import { withReports } from "./hooks.ts";
 import type { PortOutcome } from "./leader.ts";
 import { RUN_TOKENS_EXHAUSTED, type Because, type Member, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 import { LOG_MOST, wordsOf } from "./let-work.ts";
 import { exitWords, limitsOf, StepDesk, type StepDeskParts, type StepEnd, type StepEvent, type StepKey } from "./step-desk.ts";
-import { decideTry, type TryBy } from "./tries.ts";
+import { decideTry, type TriesMade, type TryBy } from "./tries.ts";
 import { escalationFor, tokensTrigger, type TriggerName } from "./triggers.ts";
 
 /** A change that git found. */
@@ -67,6 +70,8 @@ export interface PairParts extends StepDeskParts {
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** As the plan has it. */
+  readonly definition: (port: string) => Port;
   readonly files: (port: Port) => Promise<PortFiles>;
   readonly worker: (spec: WorkerSpec) => Worker;
   /** From the files of a commit. */
@@ -91,10 +96,34 @@ interface Made {
   readonly commit: string;
   readonly changes: readonly FileChange[];
   readonly violations: readonly TreeViolation[];
+  /** Paths that it asked for and was refused. */
+  readonly refused?: readonly string[];
+}
+
+/** What a member's part of a try came to. */
+interface Part {
+  readonly made: Made;
+  /** Why it could not go on, when that was decided about since: it was a try, and no more. */
+  readonly told: PortFailure | undefined;
+}
+
+/** What a try came to. */
+interface Tried {
+  readonly commit: string;
+  readonly feedback: TestFeedback;
+  /** It failed with the check, not with tests. */
+  readonly buildFailed?: boolean;
+}
+
+export interface CheckOutput {
+  readonly passed: boolean;
+  readonly feedback?: TestFeedback;
 }
 
 export interface AcceptOutput {
   readonly feedback: TestFeedback;
+  /** The acceptance passed, and the check did not. */
+  readonly buildFailed?: boolean;
   readonly framework: string;
   readonly exitCode: number | null;
   readonly because: string;
@@ -123,6 +152,8 @@ class PairWork {
   /** Tokens of the whole run, as far as they are known here; other ports use them too. */
   #ofRun: { readonly used: number; readonly most: number | null } = { used: 0, most: null };
   #files!: PortFiles;
+  /** Steps of earlier work, as `try kind`, whose failure was decided about since. */
+  #told: ReadonlySet<string> = new Set();
   /** When the time that is not yet written began. */
   #countedAt: number;
 
@@ -186,19 +217,24 @@ class PairWork {
     const start = await this.#start();
     await this.#setUp(start);
     const done = (await records.steps(this.#run.id, this.#port.id)).filter(({ status }) => status === "done");
+    this.#told = new Set(done.filter(({ told }) => told).map((step) => `${step.try} ${step.kind}`));
     let commit = start;
-    let feedback: TestFeedback | undefined;
-    for (let made = 0; ; made++) {
+    let last: Tried | undefined;
+    for (let made: TriesMade = { pair: 0, orchestrator: 0 }; ; ) {
       this.#signal.throwIfAborted();
       await this.#readGifts();
       const next = decideTry(made, this.#state);
-      if (!next.go) return await this.#exhausted(made, feedback);
-      const by = done.find((step) => step.try === next.number && step.kind === "implement")?.member === "orchestrator" ? "orchestrator" : next.by;
-      const round = { number: next.number, most: next.most, by };
-      const tried = by === "orchestrator" ? await this.#parts.orchestratorTurn(() => this.#try(round, commit, feedback), { signal: this.#signal }) : await this.#try(round, commit, feedback);
+      const number = made.pair + made.orchestrator + 1;
+      // A try that was made before stands, whoever would make it by what was given since.
+      const before = done.find((step) => step.try === number && step.kind === "implement")?.member;
+      if (!next.go && before === undefined) return await this.#exhausted(number - 1, last);
+      const by: TryBy = before === "orchestrator" ? "orchestrator" : next.go && before === undefined ? next.by : "pair";
+      const round = { number, most: next.most, by };
+      const tried: Tried = by === "orchestrator" ? await this.#parts.orchestratorTurn(() => this.#try(round, commit, last?.feedback), { signal: this.#signal }) : await this.#try(round, commit, last?.feedback);
+      made = { ...made, [by]: made[by] + 1 };
       commit = tried.commit;
-      feedback = tried.feedback;
-      if (!feedback.success) continue;
+      last = tried;
+      if (!tried.feedback.success) continue;
       await this.#files.keep(commit);
       return { status: "succeeded", commit };
     }
@@ -207,21 +243,16 @@ class PairWork {
   /** What the port starts from; decided once, so that a port that is tried again does not change its ground. */
   async #start(): Promise<string> {
     if (this.#state.startCommit !== null) return this.#state.startCommit;
-    const { records, lease } = this.#parts;
-    const all = await records.ports(this.#run.id);
-    const byId = new Map(all.map((port) => [port.id, port]));
+    const { records, lease, definition } = this.#parts;
     const needed = new Set<string>();
     const queue = [...this.#port.dependsOn];
-    const definitions = new Map(this.#run.plan.ports.map((port) => [port.id, port]));
     for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
       if (needed.has(id)) continue;
       needed.add(id);
-      queue.push(...definitions.get(id)!.dependsOn);
+      queue.push(...definition(id).dependsOn);
     }
-    const results = this.#run.plan.ports.flatMap(({ id }) => {
-      const port = byId.get(id)!;
-      return needed.has(id) && port.resultCommit !== null && port.startCommit !== null ? [{ port: id, commit: port.resultCommit, base: port.startCommit }] : [];
-    });
+    const ports = await records.portsNamed(this.#run.id, [...needed]);
+    const results = ports.flatMap(({ id, resultCommit, startCommit }) => (resultCommit !== null && startCommit !== null ? [{ port: id, commit: resultCommit, base: startCommit }] : []));
     const composed = await this.#files.compose(results);
     if ("conflicts" in composed) {
       const [first] = composed.conflicts;
@@ -245,33 +276,42 @@ class PairWork {
     });
   }
 
-  async #try(round: Round, from: string, before: TestFeedback | undefined): Promise<{ commit: string; feedback: TestFeedback }> {
+  async #try(round: Round, from: string, before: TestFeedback | undefined): Promise<Tried> {
     const by: Member = round.by === "orchestrator" ? "orchestrator" : "implementer";
-    const made = await this.#member(round, "implement", by, from, before, undefined);
-    const result: ImplResult = { status: made.result.status, changedFiles: made.changes.map(({ path }) => path), summary: made.result.summary };
+    const { made, told } = await this.#member(round, "implement", by, from, before, undefined);
+    const fails = told !== undefined || made.result.status === "failed";
+    const checked = fails || this.#port.check === undefined ? undefined : await this.#checked(round, made.commit, this.#port.check);
+    const result: ImplResult = { status: fails ? "failed" : made.result.status, changedFiles: made.changes.map(({ path }) => path), summary: made.result.summary, ...(checked && { buildPassed: checked.passed }) };
     if (round.by === "pair") await this.#say(round, "implementer", "tester", "result", result);
-    if (made.result.status === "failed") {
-      const feedback = withReports(failedTry(made.result), await this.#channel.reports(round.number));
-      if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
-      return { commit: made.commit, feedback };
-    }
-    const tested = this.#port.tests.length > 0 && round.by === "pair" ? await this.#member(round, "test", "tester", made.commit, before, result) : made;
-    const accepted = await this.#accept(round, tested.commit);
+    if (fails) return this.#failedTry(round, made.commit, failedTry(told?.because.message ?? made.result.error?.message ?? made.result.summary));
+    // What does not build cannot be tested.
+    if (checked?.feedback) return { ...(await this.#failedTry(round, made.commit, checked.feedback)), buildFailed: true };
+    const part = this.#port.tests.length > 0 && round.by === "pair" ? await this.#member(round, "test", "tester", made.commit, before, result) : undefined;
+    if (part?.told) return this.#failedTry(round, part.made.commit, failedTry(part.told.because.message));
+    const { commit } = part?.made ?? made;
+    const accepted = await this.#accept(round, commit, { wasChecked: commit === made.commit });
     const recalled = await this.#recalled(round.number);
-    if (accepted.feedback.success && recalled) return { commit: tested.commit, feedback: recalled };
-    const suggestions = tested === made ? [] : (tested.result.feedback?.suggestions ?? []);
+    if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
+    const suggestions = part?.made.result.feedback?.suggestions ?? [];
     const reported = withReports(accepted.feedback, await this.#channel.reports(round.number));
     const feedback: TestFeedback = { ...reported, suggestions: [...reported.suggestions, ...suggestions].slice(0, 30) };
     if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
-    return { commit: tested.commit, feedback };
+    return { commit, feedback, ...(accepted.buildFailed && { buildFailed: true }) };
+  }
+
+  /** A try that came to nothing that could be accepted; the next one is told why. */
+  async #failedTry(round: Round, commit: string, why: TestFeedback): Promise<Tried> {
+    const feedback = withReports(why, await this.#channel.reports(round.number));
+    if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
+    return { commit, feedback };
   }
 
   /** One worker's part of a try: brief it, let it work, take what it owns. */
-  async #member(round: Round, kind: "implement" | "test", member: Member, from: string, before: TestFeedback | undefined, result: ImplResult | undefined): Promise<Made> {
+  async #member(round: Round, kind: "implement" | "test", member: Member, from: string, before: TestFeedback | undefined, result: ImplResult | undefined): Promise<Part> {
     const { clock } = this.#parts;
     const spec = workerOf(this.#run.plan.workers, member === "orchestrator" ? "orchestrator" : this.#port.role);
     if (!spec) throw new PortFailure("worker-lost", { code: "WORKER_UNKNOWN", message: `Nobody works for the role ${this.#port.role}.` });
-    const scopeInput = this.#scope(member);
+    const scopeInput = await this.#scope(member);
     const scope = makeScope(scopeInput);
     // A model listens while it works; the others read what the operator said in their prompt.
     const unheard = member === "orchestrator" || spec.kind === "model" ? [] : await this.#channel.unheard(member);
@@ -290,43 +330,67 @@ class PairWork {
       },
       from,
     );
+    const refused = new Set<string>();
     const made = await this.#step<Made>({ try: round.number, kind, member, worker: spec.kind, manifest: briefing.manifest }, async (step) => {
       await this.#requireTokens();
       await this.#files.checkout(from);
       const tree = await this.#files.confinement(from, scope);
       const confinement = { ...tree, writable: [...tree.writable, ...this.#parts.surroundings(spec)] };
-      const worked = await this.#let(spec, member, round, step, briefing.prompt, scope, confinement);
+      const worked = await this.#let(spec, member, round, step, briefing.prompt, scope, confinement, (path) => refused.add(path));
       const taken = await this.#files.take({ parent: from, scope, message: `${this.#port.title} (${member}, try ${round.number})\n\n${worked.result.summary}`.trim(), name: `${this.#port.id}/${round.number}.${kind}`, at: step.startedAt });
       const { tokens: _tokens, ...kept } = worked.result;
-      const output: Made = { result: kept, commit: taken.commit ?? from, changes: taken.changes, violations: taken.violations };
+      const output: Made = { result: kept, commit: taken.commit ?? from, changes: taken.changes, violations: taken.violations, ...(refused.size > 0 && { refused: [...refused].slice(0, 50) }) };
       for (const { id } of unheard) await this.#channel.processed(id);
       return { output, tokens: worked.result.tokens, log: worked.log };
     });
-    if (made.violations.length > 0) {
-      const paths = made.violations.map(({ path }) => path);
-      throw new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} changed ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}, which it does not own. Nothing of that was taken.`, hint: "Give it the path, or tell it to leave it alone." }, { path: paths[0], paths: paths.slice(0, 50) });
-    }
-    if (made.result.error?.code === "WORKER_STOPPED_VIOLATIONS") throw new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} was stopped: ${made.result.error.message}`, hint: "Give it the path, or tell it to leave it alone." });
-    if (made.result.error?.code === "WORKER_TOKENS") throw tokensExhausted(this.#tokensLeft());
-    if (made.result.error?.code === "WORKER_NOT_STARTED") throw new PortFailure("worker-lost", { code: "WORKER_NOT_STARTED", message: made.result.error.message, hint: made.result.error.hint ?? "Check the worker's command." });
+    const failure = this.#failureOf(made, member);
+    if (failure && !this.#told.has(`${round.number} ${kind}`)) throw failure;
     this.#parts.logger.debug({ run: this.#run.id, port: this.#port.id, at: clock.now() }, `${member} of ${this.#port.id} ended try ${round.number} of ${round.most}: ${made.result.status}`);
-    return made;
+    return { made, told: failure };
   }
 
-  #scope(member: Member): ScopeInput {
+  /** What of a member's part somebody must decide about before the port can go on. Once that is decided, its try is over. */
+  #failureOf({ result, violations, refused = [] }: Made, member: Member): PortFailure | undefined {
+    const hint = "Give it the path, or tell it to leave it alone.";
+    if (violations.length > 0) {
+      const paths = violations.map(({ path }) => path);
+      return new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} changed ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}, which it does not own. Nothing of that was taken.`, hint }, { paths: paths.slice(0, 50) });
+    }
+    switch (result.error?.code) {
+      case "WORKER_STOPPED_VIOLATIONS":
+        return new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} was stopped: ${result.error.message}`, hint }, { paths: refused });
+      case "WORKER_TOKENS":
+        return tokensExhausted(this.#tokensLeft());
+      case "WORKER_NOT_STARTED":
+        return new PortFailure("worker-lost", { code: "WORKER_NOT_STARTED", message: result.error.message, hint: result.error.hint ?? "Check the worker's command." });
+      default:
+        return undefined;
+    }
+  }
+
+  async #scope(member: Member): Promise<ScopeInput> {
     const { plan } = this.#run;
     const base = member === "orchestrator" ? { ...scopeOf(plan, this.#port, "implementer"), exceptions: [], writes: [...this.#port.owns, ...this.#port.tests] } : scopeOf(plan, this.#port, member);
-    const own = this.#state.grants.filter(({ wants }) => wants === "own").map(({ path }) => path);
-    const read = this.#state.grants.map(({ path }) => path);
-    return { ...base, writes: [...base.writes, ...(member === "tester" ? [] : own)], reads: [...base.reads, ...read] };
+    const grants = await Promise.all(this.#state.grants.map(async (grant) => ({ ...grant, isFolder: await this.#isFolder(grant.path) })));
+    const globs = (wants: "read" | "own"): string[] => grants.filter((grant) => wants === "read" || grant.wants === "own").flatMap(({ path, isFolder }) => grantGlobs({ path, wants }, isFolder));
+    return { ...base, writes: [...base.writes, ...(member === "tester" ? [] : globs("own"))], reads: [...base.reads, ...globs("read")] };
+  }
+
+  async #isFolder(path: string): Promise<boolean> {
+    const plain = grantable(path);
+    if (plain === undefined) return false;
+    return lstat(join(this.#files.tree, plain)).then((found) => found.isDirectory(), () => false);
   }
 
   /** Lets a worker work, listens to it, and stores its signs. */
-  async #let(spec: WorkerSpec, member: Member, round: Round, step: PlanStep, prompt: string, scope: Scope, confinement: Confinement): Promise<{ result: WorkerResult; log: string }> {
+  async #let(spec: WorkerSpec, member: Member, round: Round, step: PlanStep, prompt: string, scope: Scope, confinement: Confinement, onRefused: (path: string) => void): Promise<{ result: WorkerResult; log: string }> {
     const { records, lease, clock, sandbox, worker } = this.#parts;
     const listening = new AbortController();
     const signal = AbortSignal.any([this.#signal, listening.signal]);
-    const answering = member === "orchestrator" ? undefined : this.#answer(member, round, spec, step, readOnlyOf(confinement), signal);
+    const mute = new AbortController();
+    const talk: Talk = { key: `${step.id}.${step.starts}`, asked: 0, mute: mute.signal };
+    if (member !== "orchestrator") await this.#channel.forgetQuestions(); // whoever asked them is gone
+    const answering = member === "orchestrator" ? undefined : this.#answer(member, round, spec, step, readOnlyOf(confinement), { signal, mute });
     const tokensLeft = this.#tokensLeft();
     const assignment: Assignment = {
       id: step.node.id,
@@ -346,7 +410,7 @@ class PairWork {
       limits: { timeMs: Math.max(1_000, this.#timeLeft()), ...limitsOf(spec), ...(tokensLeft && { tokens: Math.max(1, tokensLeft.left) }) },
       onStart: (identity: ProcessIdentity) => records.stepProcess(lease, step.id, identity),
       channel: {
-        query: async (text, { signal: asking }) => this.#ask(member, round, text, AbortSignal.any([asking, signal])),
+        query: async (text, { signal: asking }) => this.#ask(member, talk, text, AbortSignal.any([asking, signal])),
         inbox: () => this.#operatorWords(member, signal),
       },
       requestAccess: (request, { signal: asking }) => this.#requestAccess(member, request, AbortSignal.any([asking, signal])),
@@ -359,7 +423,10 @@ class PairWork {
       for await (const event of worker(spec).run(assignment, { signal: this.#signal })) {
         log = (log + wordsOf(event)).slice(-LOG_MOST);
         if (event.type === "result") result = event.result;
-        if (event.type === "violation") await this.#violated(event, member, round);
+        if (event.type === "violation") {
+          onRefused(event.path);
+          await this.#violated(event, member, round);
+        }
         if (event.type === "progress" && (clock.monotonic() - stored >= SIGN_EVERY_MS || event.progress === 1)) {
           stored = clock.monotonic();
           await records.stepSign(lease, step.id, { progress: event.progress, task: event.currentTask, log });
@@ -375,16 +442,25 @@ class PairWork {
     return { result, log };
   }
 
-  async #accept(round: Round, commit: string): Promise<AcceptOutput> {
+  async #accept(round: Round, commit: string, { wasChecked }: { wasChecked: boolean }): Promise<AcceptOutput> {
     return this.#step<AcceptOutput>({ try: round.number, kind: "accept" }, async (step) => {
       await this.#files.checkout(commit);
       const began = this.#parts.clock.monotonic();
       const ran = await this.#command(this.#port.acceptance, this.#files.disposable(), step);
       const report = readTestOutput(ran.output);
       const feedback = feedbackOf({ report, exitCode: ran.exitCode, output: ran.output, durationMs: this.#parts.clock.monotonic() - began, isComplete: !ran.outputTruncated });
-      const checked = feedback.success && this.#port.check !== undefined ? await this.#check(this.#port.check, step) : undefined;
-      const output: AcceptOutput = { feedback: checked ?? feedback, framework: report.framework, exitCode: ran.exitCode, because: ran.because, output: ran.output.slice(-8_000) };
+      const broken = feedback.success && this.#port.check !== undefined && !wasChecked ? await this.#check(this.#port.check, step) : undefined;
+      const output: AcceptOutput = { feedback: broken ?? feedback, ...(broken && { buildFailed: true }), framework: report.framework, exitCode: ran.exitCode, because: ran.because, output: ran.output.slice(-8_000) };
       return { output, log: ran.output };
+    });
+  }
+
+  /** Whether what the implementer left compiles. */
+  async #checked(round: Round, commit: string, check: string): Promise<CheckOutput> {
+    return this.#step<CheckOutput>({ try: round.number, kind: "check" }, async (step) => {
+      await this.#files.checkout(commit);
+      const broken = await this.#check(check, step);
+      return { output: broken ? { passed: false, feedback: broken } : { passed: true } };
     });
   }
 
@@ -429,43 +505,54 @@ class PairWork {
     await this.#channel.processed(id);
   }
 
-  #asked = 0;
-
-  async #ask(member: Member, round: Round, text: string, signal: AbortSignal): Promise<string> {
+  async #ask(member: Member, talk: Talk, text: string, signal: AbortSignal): Promise<string> {
     if (member === "orchestrator") return "Nobody works beside the orchestrator.";
-    const number = ++this.#asked;
+    const number = ++talk.asked;
     if (number > QUERIES_MOST) return `No more than ${QUERIES_MOST} questions are answered in one step.`;
     const to = member === "implementer" ? "tester" : "implementer";
-    const { answer } = await this.#channel.query({ key: `${round.number}:query:${member}:${number}`, from: member, to, text }, { signal });
-    return typeof answer === "object" && answer !== null && "text" in answer ? String(answer.text) : "";
-  }
-
-  /** Answers what the working member asks, in the place of the other one; takes no slot. Ends with `signal`. */
-  async #answer(asking: ChannelMember, round: Round, spec: WorkerSpec, step: PlanStep, confinement: Confinement, signal: AbortSignal): Promise<void> {
-    const other: ChannelMember = asking === "implementer" ? "tester" : "implementer";
     try {
-      for await (const question of this.#channel.inbox(other, "query", { signal })) {
-        const text = await this.#oneAnswer(other, round, spec, step, confinement, wordsIn(question.payload), signal);
-        await this.#channel.send({ key: `ack:${question.id}`, from: other, to: asking, type: "ack", payload: { text }, replyTo: question.id });
-      }
+      const { answer } = await this.#channel.query({ key: `${talk.key}:query:${member}:${number}`, from: member, to, text }, { signal: AbortSignal.any([signal, talk.mute]) });
+      return wordsIn(answer);
     } catch (error) {
-      if (!signal.aborted) this.#parts.logger.warn({ run: this.#run.id, port: this.#port.id, error: messageOf(error) }, `the ${other} of ${this.#port.id} could not answer`);
+      if (signal.aborted) throw error;
+      return `The ${to} cannot answer: ${messageOf(error)}. Decide by yourself.`;
     }
   }
 
-  async #oneAnswer(other: ChannelMember, round: Round, spec: WorkerSpec, step: PlanStep, confinement: Confinement, question: string, signal: AbortSignal): Promise<string> {
+  /** Answers what the working member asks, in the place of the other one; takes no slot. Ends with `signal`; aborts `mute` when nobody will answer any more. */
+  async #answer(asking: ChannelMember, round: Round, spec: WorkerSpec, step: PlanStep, confinement: Confinement, { signal, mute }: { signal: AbortSignal; mute: AbortController }): Promise<void> {
+    const other: ChannelMember = asking === "implementer" ? "tester" : "implementer";
+    const failed = (error: unknown): void => this.#parts.logger.warn({ run: this.#run.id, port: this.#port.id, error: messageOf(error) }, `the ${other} of ${this.#port.id} could not answer`);
+    try {
+      let number = 0;
+      for await (const question of this.#channel.inbox(other, "query", { signal })) {
+        const text = await this.#oneAnswer(other, round, spec, step, confinement, { number: ++number, text: wordsIn(question.payload) }, signal).catch((error: unknown) => {
+          signal.throwIfAborted();
+          failed(error);
+          return `The ${other} cannot answer: ${messageOf(error)}. Decide by yourself.`;
+        });
+        await this.#channel.send({ key: `ack:${question.id}`, from: other, to: asking, type: "ack", payload: { text }, replyTo: question.id });
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      failed(error);
+      mute.abort(error);
+    }
+  }
+
+  async #oneAnswer(other: ChannelMember, round: Round, spec: WorkerSpec, step: PlanStep, confinement: Confinement, question: { readonly number: number; readonly text: string }, signal: AbortSignal): Promise<string> {
     const { sandbox, worker } = this.#parts;
-    const input = this.#scope(other);
+    const input = await this.#scope(other);
     const readOnly = makeScope({ ...input, writes: [], reads: [...input.reads, ...input.writes] });
     const assignment: Assignment = {
-      id: `${step.node.id}/answer/${this.#asked}`,
+      id: `${step.node.id}/answer/${question.number}`,
       run: this.#run.id,
       plan: this.#run.plan.name,
       port: this.#port.id,
       member: other,
       attempt: 1,
       round: round.number,
-      prompt: `You are the ${other} of the port "${this.#port.title}". Your partner asks:\n\n${question}\n\nAnswer in a few sentences. Change no file. The task of the port is:\n${this.#port.goal}`,
+      prompt: `You are the ${other} of the port "${this.#port.title}". Your partner asks:\n\n${question.text}\n\nAnswer in a few sentences. Change no file. The task of the port is:\n${this.#port.goal}`,
       scope: readOnly,
       tree: this.#files.tree,
       scratch: this.#files.scratch,
@@ -478,7 +565,11 @@ class PairWork {
       requestAccess: async () => ({ granted: false, note: "An answer needs no other files." }),
       stopAtViolation: STOP_AT_VIOLATION,
     };
-    for await (const event of worker(spec).run(assignment, { signal })) if (event.type === "result") return event.result.summary || "(no answer)";
+    for await (const event of worker(spec).run(assignment, { signal })) {
+      if (event.type !== "result") continue;
+      if (event.result.status === "failed") throw new DureError(event.result.error?.code ?? "WORKER_FAILED", event.result.error?.message ?? event.result.summary);
+      return event.result.summary || "(no answer)";
+    }
     return "(no answer)";
   }
 
@@ -492,11 +583,20 @@ class PairWork {
   /** The question goes to the operator; what is allowed counts from the next try on, for a running process keeps the mounts that it has. */
   async #requestAccess(member: Member, request: { path: string; wants: "read" | "own"; why: string }, _signal: AbortSignal): Promise<{ granted: boolean; note: string }> {
     const { records, lease, inbox } = this.#parts;
-    const known = this.#state.grants.some(({ path, wants }) => path === request.path && (wants === "own" || wants === request.wants));
+    const path = grantable(request.path);
+    if (path === undefined) return { granted: false, note: "That is no path of the repository; paths begin at its root." };
+    const known = this.#state.grants.some((grant) => grant.path === path && (grant.wants === "own" || grant.wants === request.wants));
     if (known) return { granted: true, note: "It is yours already." };
-    await records.write(lease, (tx) =>
-      inbox.raise(tx, [this.#escalation("access-asked", `${this.#port.id}: ${member} → ${request.wants} ${request.path}`, { path: request.path, wants: request.wants, why: request.why.slice(0, 2_000) })]),
-    );
+    const question = escalationFor("access-asked", {
+      tenant: this.#run.tenant,
+      run: this.#run.id,
+      plan: this.#run.plan.name,
+      port: this.#port.id,
+      key: `${request.wants}=${path}`, // each path is a question of its own
+      title: `${this.#port.id}: ${member} → ${request.wants} ${path}`.slice(0, 300),
+      context: { path, wants: request.wants, why: request.why.slice(0, 2_000) },
+    });
+    await records.write(lease, (tx) => inbox.raise(tx, [question]));
     inbox.announce();
     return { granted: false, note: "The operator was asked. Go on without it; what is allowed counts from the next try on." };
   }
@@ -508,10 +608,11 @@ class PairWork {
 
   // --- ends
 
-  async #exhausted(made: number, feedback: TestFeedback | undefined): Promise<PortOutcome> {
+  async #exhausted(made: number, last: Tried | undefined): Promise<PortOutcome> {
+    const { feedback, buildFailed = false } = last ?? {};
     const failing = feedback?.failedTests.slice(0, 5).map(({ name }) => name) ?? [];
     const words = failing.length > 0 ? `These still fail: ${failing.join("; ")}.` : (feedback?.suggestions[0]?.slice(0, 500) ?? "");
-    return this.#failed("tries-exhausted", { code: "TRIES_EXHAUSTED", message: `${made} of ${made} tries did not pass the acceptance. ${words}`.trim(), hint: "Say what to do differently, and let it try again." }, { tries: made, failing, ...(feedback && { metrics: feedback.metrics }) });
+    return this.#failed(buildFailed ? "build-failed" : "tries-exhausted", { code: "TRIES_EXHAUSTED", message: `${made} of ${made} tries did not pass the ${buildFailed ? "check" : "acceptance"}. ${words}`.trim(), hint: "Say what to do differently, and let it try again." }, { tries: made, failing, ...(feedback && { metrics: feedback.metrics }) });
   }
 
   #failed(trigger: TriggerName, because: Because, context: Readonly<Record<string, unknown>> = {}): PortOutcome {
@@ -572,6 +673,14 @@ class PairWork {
   }
 }
 
+/** What a member asks its partner in one step, from this start of it on. */
+interface Talk {
+  readonly key: string;
+  asked: number;
+  /** Aborted when nobody answers any more. */
+  readonly mute: AbortSignal;
+}
+
 interface Round {
   /** 1-based over all tries. */
   readonly number: number;
@@ -601,8 +710,8 @@ function tokensExhausted(bound: { readonly of: "port" | "run"; readonly used: nu
 }
 
 /** A worker that failed has made its try; the next one is told why. */
-function failedTry(result: Made["result"]): TestFeedback {
-  return { success: false, failedTests: [], suggestions: [`The last try failed: ${result.error?.message ?? result.summary}`], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } };
+function failedTry(why: string): TestFeedback {
+  return { success: false, failedTests: [], suggestions: [`The last try failed: ${why}`], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } };
 }
 
 /** As somebody who answers a question sees the tree: the worker's own mounts, and nothing to write but scratch. */

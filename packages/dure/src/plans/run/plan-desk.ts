@@ -2,15 +2,16 @@ import { basename, extname, join, resolve, sep } from "node:path";
 import type { Problem } from "../../engine/load-service-document.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
-import { buildGraph, criticalPath, levels } from "../graph.ts";
+import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
+import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
 import { planFilesIn, readPlanFile } from "../plan-folder.ts";
 import { concurrencyOf, type Plan } from "../plan.ts";
-import { decideWrite, makeScope, type Scope } from "../scope.ts";
 import type { Git } from "../workspace/git.ts";
 import type { MergeOutcome } from "../workspace/merge-into-branch.ts";
-import { Repository, type RepositoryWarning } from "../workspace/repository.ts";
+import { Repository } from "../workspace/repository.ts";
 import { RunStore, type TreeDiff } from "../workspace/store.ts";
+import type { HookRequests } from "./hook-requests.ts";
 import { decideMode, modeFacts } from "./mode.ts";
 import { narrowed, type Plans, type StartRun } from "./plans.ts";
 import type { PlanRun, RunMode } from "./run.ts";
@@ -18,6 +19,8 @@ import { AUTHOR } from "./work.ts";
 
 export interface PlanDeskOptions {
   readonly plans: Plans;
+  /** What workers ask for from inside of a run. */
+  readonly requests: HookRequests;
   readonly git: Git;
   /** Where files of plans are. */
   readonly folder: string;
@@ -46,14 +49,15 @@ export interface PlanView {
   /** Ports by the number of steps that must have been taken before them. */
   readonly levels: readonly (readonly string[])[];
   readonly criticalPath: readonly string[];
-  /** Ports that may work at the same time. */
+  /** Ports that can work at the same time: as many as nobody waits for another, within `max_concurrency`; 1 in order. */
   readonly maxParallel: number;
   readonly mode: RunMode;
   readonly baseCommit: string;
   /** Files of the base that nobody owns, at most 200; `unownedCount` counts all. */
   readonly unowned: readonly string[];
   readonly unownedCount: number;
-  readonly warnings: readonly RepositoryWarning[];
+  /** Of the repository, and of what the plan means for its files. */
+  readonly warnings: readonly PlanWarning[];
 }
 
 const UNOWNED_SHOWN = 200;
@@ -63,11 +67,13 @@ const PATCH_BYTES = 400_000;
 /** Plans as files, and what is done with them: look, check, begin a run, take its result over. */
 export class PlanDesk {
   readonly runs: Plans;
+  readonly requests: HookRequests;
   readonly #options: PlanDeskOptions;
 
   constructor(options: PlanDeskOptions) {
     this.#options = options;
     this.runs = options.plans;
+    this.requests = options.requests;
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
@@ -179,23 +185,21 @@ export class PlanDesk {
     const repository = await Repository.open(this.#repositoryOf(repositoryFolder, plan), { git: this.#options.git, signal });
     const baseCommit = await repository.resolve(plan.base, { signal });
     const files = (await repository.listFiles(baseCommit, { signal })).map(({ path }) => path);
-    const scopes = new Map<string, Scope>(plan.ports.map((port) => [port.id, makeScope({ writes: [...port.owns, ...port.tests], reads: [], contracts: [] })]));
-    const owns = (port: Plan["ports"][number], path: string): boolean => decideWrite(scopes.get(port.id)!, path).allowed;
-    const contracts = new Set(plan.contracts.map(({ path }) => path));
-    const unowned = files.filter((path) => !contracts.has(path) && !plan.ports.some((port) => owns(port, path)));
+    const ownership = ownershipOf(plan, files);
+    const { unowned } = ownership;
     const graph = buildGraph(plan.ports);
-    const mode = decideMode(modeFacts(plan, files, owns));
+    const mode = decideMode(modeFacts(plan, files));
     return {
       plan,
       file,
       levels: levels(graph),
       criticalPath: criticalPath(graph),
-      maxParallel: mode.mode === "parallel" ? Math.min(concurrencyOf(plan.limits), Math.max(...levels(graph).map((level) => level.length))) : 1,
+      maxParallel: mode.mode === "parallel" ? widthOf(graph, concurrencyOf(plan.limits)) : 1,
       mode,
       baseCommit,
       unowned: unowned.slice(0, UNOWNED_SHOWN),
       unownedCount: unowned.length,
-      warnings: await repository.warnings(baseCommit, { signal }),
+      warnings: [...ownershipWarnings(plan, ownership), ...(await repository.warnings(baseCommit, { signal }))],
     };
   }
 

@@ -17,12 +17,13 @@ import type { Page } from "../../engine/api.ts";
 import type { Plan } from "../plan.ts";
 import type { TestFeedback } from "../workers/feedback.ts";
 import { channelMessages, sendFromOutside, type ChannelMember, type ChannelMessage } from "./channel.ts";
+import { grantable } from "./grants.ts";
 import { takeTestReport, type ReportAnswer } from "./hooks.ts";
-import { RunLeader, type LeaderParts } from "./leader.ts";
+import { becauseOf, reportOf, RunLeader, type LeaderParts } from "./leader.ts";
 import { ORCHESTRATOR } from "./merge.ts";
 import { emit, RunRecords, type PlanViolation } from "./records.ts";
 import { isRunEnded, type PlanPort, type PlanRun, type PlanRunStatus, type PlanStep, type RunOrder } from "./run.ts";
-import { escalationFor, orderOf } from "./triggers.ts";
+import { escalationFor, orderOf, pathsIn } from "./triggers.ts";
 import { ORCHESTRATOR_TRIES, TRIES_MOST } from "./tries.ts";
 
 /** Wakes the processes of a machine: a run was begun, or somebody wants something of one. */
@@ -136,7 +137,7 @@ export class Plans {
       const asking = await this.records.run(run, tx);
       if (!asking) return; // removed meanwhile: the answer is kept, and nobody waits for it
       const found = port === undefined ? undefined : await this.records.port(run, port, tx);
-      const order = orderOf(escalation.resolution, { runTokensMost: asking.tokensMost, ...(port !== undefined && { port }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), ...(typeof escalation.context["path"] === "string" && { path: escalation.context["path"] }) });
+      const order = orderOf(escalation.resolution, { runTokensMost: asking.tokensMost, ...(port !== undefined && { port }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), paths: pathsIn(escalation.context) });
       if (!order) return;
       await this.records.order(tx, run, order, escalation.resolvedBy ?? "operator");
       return () => this.#options.notifications.publish(RUNS_TOPIC);
@@ -219,7 +220,7 @@ export class Plans {
     return (await this.records.run(id))!;
   }
 
-  /** Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`, `RUN_ORDER_REFUSED`. */
+  /** Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `TRIES_EXHAUSTED`, `PATH_INVALID`, `RUN_ORDER_REFUSED`. */
   async order(id: string, order: RunOrder, { tenant = "", by, signal = this.#signal }: { tenant?: string; by: string; signal?: AbortSignal }): Promise<{ carriedOut: boolean }> {
     const run = await this.#find(id, tenant);
     if (order.type === "retry" || order.type === "skip") {
@@ -228,6 +229,10 @@ export class Plans {
       if (order.type === "retry" && port.triesPair + port.triesOrchestrator + (order.tries ?? 0) > TRIES_MOST) {
         throw new DureError("TRIES_EXHAUSTED", `The port ${order.port} has had ${port.triesPair + port.triesOrchestrator} tries; more than ${TRIES_MOST} are not given.`, { class: "conflict", hint: "Change the plan, and start another run." });
       }
+    }
+    if (order.type === "retry") {
+      const strange = [...(order.grant ? [order.grant] : []), ...(order.grants ?? [])].find(({ path }) => grantable(path) === undefined);
+      if (strange) throw new DureError("PATH_INVALID", `"${strange.path}" is no path of the repository.`, { class: "input", hint: "Write it from the root of the repository, such as src/app/page.tsx." });
     }
     const number = await this.records.order(undefined, id, order, by);
     this.#options.notifications.publish(RUNS_TOPIC);
@@ -391,6 +396,7 @@ export class Plans {
       await leases.hold(
         `run:${id}`,
         async (lease, { signal }) => {
+          await this.records.claimListenSlot(lease, id);
           const run = await this.records.run(id);
           if (!run) return;
           const work = this.#options.work({ records: this.records, lease, run });
@@ -399,6 +405,7 @@ export class Plans {
           entry.leader = leader;
           if (!isRunEnded(run.status)) logger.info({ run: id, lease: lease.epoch }, `run ${id} of ${run.plan.name} is led here`);
           await leader.lead({ signal });
+          await this.records.releaseListenSlot(lease, id);
         },
         { signal: this.#signal },
       );
@@ -413,21 +420,24 @@ export class Plans {
     }
   }
 
-  /** Our own code or the machine fails with a run again and again: it ends, and says why. What was made is kept. */
+  /** Our own code or the machine fails with a run again and again: it ends, and says why. What was made is kept. Of one that has ended nothing more is wanted. */
   async #giveUp(id: string, error: unknown): Promise<void> {
     const { leases, inbox, events } = this.#options;
     this.#faults.delete(id);
-    const because = { code: codeOf(error) ?? "INTERNAL", message: messageOf(error), hint: (error instanceof DureError ? error.hint : undefined) ?? "See the log of the server." };
+    const because = becauseOf(error);
     await leases.hold(`run:${id}`, async (lease) => {
       const run = await this.records.run(id);
-      if (!run || isRunEnded(run.status)) return;
-      const ports = await this.records.ports(id);
-      const report = { kept: [], missing: ports.map((port) => ({ port: port.id, because: port.because ?? because })), conflicts: [] };
+      if (!run) return;
+      const [ports, orders] = await Promise.all([this.records.ports(id), this.records.openOrders(id)]);
       await this.records.write(lease, async (tx) => {
+        for (const order of orders) await this.records.closeOrder(tx, order.id, { ok: false, code: because.code, message: because.message });
+        if (isRunEnded(run.status)) return;
+        const report = reportOf(ports, because);
         await this.records.changeRun(tx, id, { status: "failed", phase: "over", because, report });
         await inbox.raise(tx, [escalationFor("worker-lost", { tenant: run.tenant, run: id, plan: run.plan.name, title: `${run.plan.name}: ${because.message}`.slice(0, 300), context: { code: because.code } })]);
-        await emit(tx, [{ type: "run.end", role: "orchestration", run: id, data: { plan: run.plan.name, outcome: "failed", because: because.message } }]);
+        await emit(tx, [{ type: "run.end", role: "orchestration", run: id, data: { plan: run.plan.name, outcome: "failed", because: because.message, kept: report.kept.length, missing: report.missing.length } }]);
       });
+      await this.records.releaseListenSlot(lease, id);
     });
     inbox.announce();
     events.announce();

@@ -1,16 +1,23 @@
 import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
+import { codeOf } from "../../kernel/errors.ts";
+import type { EscalationSeverity, EscalationType } from "../../kernel/escalation.ts";
 import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus } from "../scheduler.ts";
 import type { ProcessIdentity } from "../sandbox/sandbox.ts";
 import { hashHookToken, newHookToken } from "./hook-token.ts";
+import { LISTEN_SLOTS } from "./listen.ts";
 import { workerNode } from "./tree.ts";
 import type { Because, Member, PathGrant, PlanPort, PlanRun, PlanRunStatus, PlanStep, RunMode, RunOrder, RunPhase, RunReport, StepKind } from "./run.ts";
 
 /** Rows that one statement reads of a list. */
 const PAGE = 200;
+/** Other runs that may take the same slot of TCP ports in the same moment. Source: our choice. */
+const CLAIMS_MOST = 20;
+/** Source: PostgreSQL, appendix A. */
+const UNIQUE_VIOLATION = "23505";
 /** Characters kept of what a step printed, its end. Source: our choice. */
 const LOG_MOST = 32_000;
 
@@ -115,7 +122,7 @@ export class RunRecords {
     if (changes.length > 0) await tx.query(CHANGE_PORTS, [run, storable(changes.map(portParameter))]);
   }
 
-  /** Steps that were under way in ports that have an outcome now. */
+  /** Ports that have an outcome now: steps that were under way have stopped, and what came of the others is told. */
   async stopSteps(tx: Transaction, run: string, ports: readonly string[]): Promise<void> {
     if (ports.length > 0) await tx.query(STOP_STEPS, [run, [...ports]]);
   }
@@ -153,6 +160,11 @@ export class RunRecords {
   async port(run: string, id: string, tx?: Transaction): Promise<PlanPort | undefined> {
     const [row] = await (tx ?? this.#database).query<PortRow>(PORT, [run, id]);
     return row && portOf(row);
+  }
+
+  /** Those of them, in the order of the plan. */
+  async portsNamed(run: string, ids: readonly string[]): Promise<PlanPort[]> {
+    return ids.length === 0 ? [] : (await this.#database.query<PortRow>(PORTS_NAMED, [run, [...ids]])).map(portOf);
   }
 
   // --- steps
@@ -198,6 +210,18 @@ export class RunRecords {
     return row?.manifest ?? null;
   }
 
+  /** What the integration command failed with is tried again when it is asked for: something else may have changed. */
+  async forgetFailedIntegrations(tx: Transaction, run: string, port: string): Promise<void> {
+    await tx.query(FORGET_FAILED, [run, port]);
+  }
+
+  // --- escalations
+
+  /** Questions of the run that nobody needs to answer any more. */
+  async settle(tx: Transaction, run: string, { ports, types, except = [], severity }: Settling): Promise<void> {
+    await tx.query(SETTLE, [run, ports ? [...ports] : null, types ? [...types] : null, [...except], severity ?? null]);
+  }
+
   // --- orders
 
   async order(tx: Transaction | undefined, run: string, order: RunOrder, by: string): Promise<number> {
@@ -232,6 +256,21 @@ export class RunRecords {
 
   // --- who leads
 
+  /** A slot of TCP ports that no other run of this machine has. Kept by a run that has one; runs beyond the last slot go without. */
+  async claimListenSlot(lease: Lease, run: string): Promise<void> {
+    for (let tries = 1; tries <= CLAIMS_MOST; tries++) {
+      try {
+        return await this.write(lease, async (tx) => void (await tx.query(CLAIM_LISTEN, [run, LISTEN_SLOTS])));
+      } catch (error) {
+        if (codeOf(error) !== UNIQUE_VIOLATION) throw error; // another run took the same one in this moment
+      }
+    }
+  }
+
+  async releaseListenSlot(lease: Lease, run: string): Promise<void> {
+    await this.write(lease, (tx) => tx.query(RELEASE_LISTEN, [run]));
+  }
+
   /** Runs of this machine that want a leader: they go on, or somebody wants something of them. */
   async waiting(host: string, known: readonly string[]): Promise<readonly string[]> {
     return (await this.#database.query<{ id: string }>(WAITING, [host, [...known]])).map(({ id }) => id);
@@ -246,6 +285,15 @@ export class RunRecords {
   async orphaned(tx: Transaction, afterMs: number): Promise<readonly { id: string; host: string; tenant: string; plan: string }[]> {
     return tx.query(ORPHANED, [afterMs]);
   }
+}
+
+/** Which open questions of a run: every member that is given must fit. */
+export interface Settling {
+  /** `""`: those of no port. */
+  readonly ports?: readonly string[];
+  readonly types?: readonly EscalationType[];
+  readonly except?: readonly EscalationType[];
+  readonly severity?: EscalationSeverity;
 }
 
 export interface PlanViolation {
@@ -295,7 +343,9 @@ interface RunRow {
   readonly base_commit: string;
   readonly start_commit: string | null;
   readonly status: PlanRunStatus;
+  readonly status_before: PlanRunStatus | null;
   readonly phase: RunPhase;
+  readonly listen_slot: number | null;
   readonly isolation: string | null;
   readonly mode: RunMode | null;
   readonly report: RunReport | null;
@@ -321,7 +371,9 @@ function runOf(row: RunRow): PlanRun {
     baseCommit: row.base_commit,
     startCommit: row.start_commit,
     status: row.status,
+    statusBefore: row.status_before,
     phase: row.phase,
+    listenSlot: row.listen_slot,
     isolation: row.isolation,
     mode: row.mode,
     report: row.report,
@@ -389,6 +441,7 @@ interface StepRow {
   readonly member: Member | null;
   readonly worker: string | null;
   readonly status: PlanStep["status"];
+  readonly told: boolean;
   readonly starts: number;
   readonly progress: number;
   readonly task: string;
@@ -411,6 +464,7 @@ function stepOf(row: StepRow): PlanStep {
     member: row.member,
     worker: row.worker,
     status: row.status,
+    told: row.told,
     starts: row.starts,
     progress: row.progress,
     task: row.task,
@@ -457,6 +511,7 @@ const RUNS = {
 };
 const PORTS = { name: "plan.ports", text: "select * from dure.plan_ports where run = $1 order by position" };
 const PORT = { name: "plan.port", text: "select * from dure.plan_ports where run = $1 and id = $2" };
+const PORTS_NAMED = { name: "plan.ports_named", text: "select * from dure.plan_ports where run = $1 and id = any($2) order by position" };
 const STEPS = { name: "plan.steps", text: "select * from dure.plan_steps where run = $1 and ($2::text is null or port = $2) order by id limit 2000" };
 const TRIES_MADE = { name: "plan.tries_made", text: "select port, max(try) as tries from dure.plan_steps where run = $1 and kind = 'implement' group by port" };
 const BEGIN_STEP = {
@@ -467,7 +522,10 @@ const BEGIN_STEP = {
       process = case when s.status = 'done' then s.process end,
       seen_at = case when s.status = 'done' then s.seen_at else clock_timestamp() end,
       status = case when s.status = 'done' then s.status else 'running' end,
-      manifest = coalesce(s.manifest, excluded.manifest),
+      told = s.status = 'done' and s.told,
+      member = case when s.status = 'done' then s.member else excluded.member end,
+      worker = case when s.status = 'done' then s.worker else excluded.worker end,
+      manifest = case when s.status = 'done' then s.manifest else coalesce(excluded.manifest, s.manifest) end,
       hook_hash = case when s.status = 'done' then null else excluded.hook_hash end
     returning *`,
 };
@@ -482,7 +540,17 @@ const END_STEP = {
   text: `update dure.plan_steps set status = 'done', output = $2, progress = 1, process = null, hook_hash = null, tokens_in = coalesce($3, tokens_in), tokens_out = coalesce($4, tokens_out), log = coalesce($5, log),
     seen_at = clock_timestamp(), finished_at = clock_timestamp() where id = $1`,
 };
-const STOP_STEPS = { name: "plan.stop_steps", text: "update dure.plan_steps set status = 'stopped', process = null, finished_at = clock_timestamp() where run = $1 and port = any($2) and status = 'running'" };
+const STOP_STEPS = {
+  name: "plan.stop_steps",
+  text: `update dure.plan_steps set told = true, finished_at = case when status = 'running' then clock_timestamp() else finished_at end, process = null, status = case when status = 'running' then 'stopped' else status end
+    where run = $1 and port = any($2) and (status = 'running' or not told)`,
+};
+const FORGET_FAILED = { name: "plan.forget_failed", text: "update dure.plan_steps set status = 'stopped' where run = $1 and port = $2 and kind = 'integrate' and status = 'done' and output #>> '{feedback,success}' = 'false'" };
+const SETTLE = {
+  name: "plan.settle",
+  text: `select c.id from dure.escalations e cross join lateral dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
+    where e.run = $1 and e.status = 'open' and ($2::text[] is null or coalesce(e.port, '') = any($2)) and ($3::text[] is null or e.type = any($3)) and e.type <> all($4::text[]) and ($5::text is null or e.severity = $5)`,
+};
 const STRAYS = { name: "plan.strays", text: "select id as step, process from dure.plan_steps where run = $1 and status = 'running' and process is not null" };
 const MANIFEST = { name: "plan.manifest", text: "select manifest from dure.plan_steps where run = $1 and id = $2" };
 const ORDER = { name: "plan.order", text: "insert into dure.plan_orders (run, wish, by_whom) values ($1, $2, $3) returning id" };
@@ -500,9 +568,17 @@ const WAITING = {
     order by r.seq limit 50`,
 };
 const HOST_SEEN = { name: "plan.host_seen", text: "insert into dure.plan_hosts (host) values ($1) on conflict (host) do update set seen_at = clock_timestamp()" };
+const CLAIM_LISTEN = {
+  name: "plan.claim_listen",
+  text: `update dure.plan_runs r set listen_slot = (
+      select min(slot) from generate_series(0, $2::integer - 1) slot
+        where not exists (select 1 from dure.plan_runs o where o.host = r.host and o.listen_slot = slot))
+    where r.id = $1 and r.listen_slot is null`,
+};
+const RELEASE_LISTEN = { name: "plan.release_listen", text: "update dure.plan_runs set listen_slot = null where id = $1 and listen_slot is not null" };
 const ORPHANED = {
   name: "plan.orphaned",
-  text: `update dure.plan_runs r set status = 'waiting_host', updated_at = clock_timestamp()
+  text: `update dure.plan_runs r set status = 'waiting_host', status_before = r.status, listen_slot = null, updated_at = clock_timestamp()
     where r.status in ('running', 'paused', 'cancelling')
       and r.created_at < clock_timestamp() - $1::double precision * interval '1 millisecond'
       and not exists (select 1 from dure.plan_hosts h where h.host = r.host and h.seen_at > clock_timestamp() - $1::double precision * interval '1 millisecond')

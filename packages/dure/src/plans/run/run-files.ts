@@ -106,25 +106,60 @@ const LOCK_STALE_MS = 10_000;
 const PUBLISH_TRIES = 8;
 const PUBLISH_WAIT_MS = 400;
 
+/** One publishing, and who waits for it. */
+interface Publishing {
+  asking: number;
+  readonly nobody: AbortController;
+  readonly done: Promise<void>;
+}
+
 /** Brings the commits of a run into the person's repository: one at a time, for git locks each name that it writes. */
 export class Publisher {
   readonly #parts: { readonly repository: Repository; readonly store: RunStore; readonly run: string; readonly clock: Clock };
   #running: Promise<void> = Promise.resolve();
-  #next: Promise<void> | undefined;
+  #next: Publishing | undefined;
 
   constructor(parts: { repository: Repository; store: RunStore; run: string; clock: Clock }) {
     this.#parts = parts;
   }
 
-  /** Resolves when everything that is committed now has arrived. Asked by many at once it is done once for all of them. */
-  publish(signal: AbortSignal): Promise<void> {
-    this.#next ??= this.#running.then(() => {
-      this.#next = undefined;
-      const now = this.#publish(signal);
+  /**
+   * Resolves when everything that is committed now has arrived. Asked by many at once it is done once for all of them: who is aborted leaves, and
+   * the work ends with the last one.
+   */
+  async publish(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#next ??= this.#begin();
+    const shared = this.#next;
+    const left = Promise.withResolvers<never>();
+    const leave = (): void => {
+      shared.asking--;
+      if (shared.asking === 0) {
+        shared.nobody.abort(signal.reason);
+        if (this.#next === shared) this.#next = undefined; // who asks from now on asks anew
+      }
+      left.reject(signal.reason as Error);
+    };
+    shared.asking++;
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      await Promise.race([shared.done, left.promise]);
+    } finally {
+      signal.removeEventListener("abort", leave);
+      if (signal.aborted && shared.asking === 0) await shared.done.catch(() => {}); // what it began in the repository has ended
+    }
+  }
+
+  #begin(): Publishing {
+    const nobody = new AbortController();
+    const done = this.#running.then(() => {
+      if (this.#next?.nobody === nobody) this.#next = undefined;
+      const now = this.#publish(nobody.signal);
       this.#running = now.catch(() => {});
       return now;
     });
-    return this.#next;
+    done.catch(() => {});
+    return { asking: 0, nobody, done };
   }
 
   async #publish(signal: AbortSignal): Promise<void> {

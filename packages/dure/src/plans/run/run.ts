@@ -30,7 +30,11 @@ export interface PlanRun {
   /** What ports start from: the base with the contracts. Null until they are written. */
   readonly startCommit: string | null;
   readonly status: PlanRunStatus;
+  /** While it waits for its machine: how it stood before. */
+  readonly statusBefore: PlanRunStatus | null;
   readonly phase: RunPhase;
+  /** Which of the machine's ranges of TCP ports its workers have; null while nobody leads it. */
+  readonly listenSlot: number | null;
   readonly isolation: string | null;
   readonly mode: RunMode | null;
   readonly report: RunReport | null;
@@ -47,7 +51,7 @@ export interface PlanRun {
 
 /** How the ports are worked on, and why. Source: docs/spec/plans §5, "When". */
 export interface RunMode {
-  readonly mode: "one-context" | "in-order" | "parallel";
+  readonly mode: "in-order" | "parallel";
   readonly because: string;
   /** Each condition with its value, as shown. */
   readonly conditions: readonly { readonly name: string; readonly value: string; readonly holds: boolean }[];
@@ -115,6 +119,8 @@ export interface PlanStep<Output = unknown> {
   readonly worker: string | null;
   /** stopped: its port failed or was cancelled meanwhile; a later try begins it anew. */
   readonly status: "running" | "stopped" | "done";
+  /** Its port has failed since it ended: whoever decides knows what came of it. */
+  readonly told: boolean;
   readonly starts: number;
   /** 0 to 1. */
   readonly progress: number;
@@ -139,12 +145,19 @@ export function isRunEnded(status: PlanRunStatus): status is RunOutcome {
 /** Orders to a run: from people, and from answers to its escalations. */
 export type RunOrder =
   | { readonly type: "pause" | "resume" | "cancel" }
-  /** `tries` more for the pair, `tokens` and `timeMs` on top of what it had, what a person says to the next try, a path it may use. A port that still works gets them for its next step. */
-  | { readonly type: "retry"; readonly port: string; readonly tries?: number; readonly hint?: string; readonly tokens?: number; readonly timeMs?: number; readonly grant?: { readonly path: string; readonly wants: "read" | "own" } }
+  /** A run that has ended without success is merged and tried again; one that ended before its ports could begin begins them. */
+  | { readonly type: "again" }
+  /** `tries` more for the pair, `tokens` and `timeMs` on top of what it had, what a person says to the next try, paths it may use. A port that still works gets them for its next step. */
+  | { readonly type: "retry"; readonly port: string; readonly tries?: number; readonly hint?: string; readonly tokens?: number; readonly timeMs?: number; readonly grant?: GrantedPath; readonly grants?: readonly GrantedPath[] }
   /** The port is left out, and what needs it too; one that works is stopped. */
   | { readonly type: "skip"; readonly port: string }
   /** More tokens for the run; ports that had stopped for want of them go on. */
   | { readonly type: "extend"; readonly tokens: number };
 
+export type GrantedPath = Omit<PathGrant, "by">;
+
 /** Why a port failed when the run has no tokens left. */
 export const RUN_TOKENS_EXHAUSTED = "RUN_TOKENS_EXHAUSTED";
+
+/** Failures that stand as the end of a step: the try in which it was made is over, and going on takes another one. */
+export const TRY_ENDING: ReadonlySet<string> = new Set(["OWNERSHIP_VIOLATED", "TOKENS_EXHAUSTED", RUN_TOKENS_EXHAUSTED, "WORKER_NOT_STARTED"]);

@@ -1,21 +1,23 @@
 /** Who makes a try of a port. */
 export type TryBy = "pair" | "orchestrator";
 
+/** Tries that have ended, by who made them. */
+export type TriesMade = Readonly<Record<TryBy, number>>;
+
 export type NextTry =
   /** `number`: 1-based over all tries of the port; shown as `number of most`. */
   | { readonly go: true; readonly number: number; readonly most: number; readonly by: TryBy }
   | { readonly go: false; readonly most: number; readonly because: "pair-exhausted" | "all-exhausted" };
 
 /**
- * Who makes the next try. Pure. The pair has its tries first, then the orchestrator; retries of different kinds do not multiply, they add up to
- * one number: 3 and 2 and, when bisection blames the port, one more. Source: docs/spec/plans §4.
- *
- * @param made tries that have ended.
+ * Who makes the next try. Pure. The pair has its tries first, then the orchestrator; a try that is given later is the pair's again, whoever made
+ * the last one. Retries of different kinds do not multiply, they add up to one number: 3 and 2 and, when bisection blames the port, one more. Source: docs/spec/plans §4.
  */
-export function decideTry(made: number, { triesPair, triesOrchestrator }: { triesPair: number; triesOrchestrator: number }): NextTry {
+export function decideTry(made: TriesMade, { triesPair, triesOrchestrator }: { triesPair: number; triesOrchestrator: number }): NextTry {
   const most = triesPair + triesOrchestrator;
-  if (made < triesPair) return { go: true, number: made + 1, most, by: "pair" };
-  if (made < most) return { go: true, number: made + 1, most, by: "orchestrator" };
+  const number = made.pair + made.orchestrator + 1;
+  if (made.pair < triesPair) return { go: true, number, most, by: "pair" };
+  if (made.orchestrator < triesOrchestrator) return { go: true, number, most, by: "orchestrator" };
   return { go: false, most, because: triesOrchestrator > 0 ? "all-exhausted" : "pair-exhausted" };
 }
 

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { subjectOf, type EscalationSeverity, type EscalationType, type NewEscalation, type SuggestedAction } from "../../kernel/escalation.ts";
+import { GRANTS_MOST, grantable, pathIn } from "./grants.ts";
 import type { RunOrder } from "./run.ts";
 
 /** What makes a run ask for a decision. */
@@ -19,11 +21,13 @@ interface Trigger {
   readonly type: EscalationType;
   readonly severity: EscalationSeverity;
   readonly actions: readonly ActionName[];
+  /** Where it is about the run, and not about one of its ports: what acts there. Default: as above. */
+  readonly ofRun?: readonly ActionName[];
 }
 
 type ActionName = keyof typeof ACTIONS;
 
-/** What can be answered. A note goes to the next try as a hint. */
+/** What can be answered. A note goes to the next try as a hint; one that is a path stands instead of those that were asked for. */
 const ACTIONS = {
   retry: { value: "retry", label: "다시 시도 / Retry", style: "primary", asks: "text" },
   more_tokens: { value: "more_tokens", label: "토큰을 더 주고 다시 / Retry with more tokens", style: "primary" },
@@ -39,42 +43,50 @@ const ACTIONS = {
 export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
   "tries-exhausted": { type: "test_failure", severity: "high", actions: ["retry", "skip", "cancel"] },
   "tokens-80": { type: "token_exhausted", severity: "low", actions: ["more_tokens", "known"] },
-  "tokens-95": { type: "token_exhausted", severity: "medium", actions: ["more_tokens", "skip", "cancel"] },
+  "tokens-95": { type: "token_exhausted", severity: "medium", actions: ["more_tokens", "skip", "cancel"], ofRun: ["more_tokens", "cancel"] },
   "time-over": { type: "timeout", severity: "high", actions: ["more_time", "skip", "cancel"] },
-  "build-failed": { type: "quality", severity: "high", actions: ["retry", "skip", "cancel"] },
+  "build-failed": { type: "quality", severity: "high", actions: ["retry", "skip", "cancel"], ofRun: ["retry", "known"] },
   "same-file": { type: "conflict", severity: "high", actions: ["retry", "skip", "cancel"] },
   "dependency-failed": { type: "dependency", severity: "medium", actions: ["known", "cancel"] },
-  "ownership-violated": { type: "ownership", severity: "high", actions: ["retry", "own", "skip", "cancel"] },
+  "ownership-violated": { type: "ownership", severity: "high", actions: ["retry", "own", "skip", "cancel"], ofRun: ["known", "cancel"] },
   "access-asked": { type: "ownership", severity: "medium", actions: ["own", "read", "skip"] },
-  "worker-lost": { type: "general", severity: "high", actions: ["retry", "skip", "cancel"] },
+  "worker-lost": { type: "general", severity: "high", actions: ["retry", "skip", "cancel"], ofRun: ["retry", "known"] },
   "host-gone": { type: "blocked", severity: "critical", actions: ["known", "cancel"] },
 };
 
 /** Tokens that an answer `more_tokens` gives, as a share of the bound; the same for time. Source: our choice. */
 const MORE = 0.5;
 
-/** The question that a trigger asks. One is open per run, port and type. */
-export function escalationFor(name: TriggerName, about: { tenant: string; run: string; plan: string; port?: string; title: string; description?: string; context?: Readonly<Record<string, unknown>> }): NewEscalation {
-  const { type, severity, actions } = TRIGGERS[name];
+/** The question that a trigger asks. One is open per run, port and type; with `key` one per key. */
+export function escalationFor(name: TriggerName, about: { tenant: string; run: string; plan: string; port?: string; key?: string; title: string; description?: string; context?: Readonly<Record<string, unknown>> }): NewEscalation {
+  const { type, severity, actions, ofRun = actions } = TRIGGERS[name];
   const source = { run: about.run, ...(about.port !== undefined && { port: about.port }) };
   return {
     tenant: about.tenant,
-    subject: subjectOf(type, source),
+    subject: about.key === undefined ? subjectOf(type, source) : `${subjectOf(type, source)}:${keyed(about.key)}`,
     type,
     severity,
     source,
     title: about.title,
     ...(about.description !== undefined && { description: about.description }),
     context: { plan: about.plan, trigger: name, ...about.context },
-    suggestedActions: actions.map((action) => ACTIONS[action]),
+    suggestedActions: (about.port === undefined ? ofRun : actions).map((action) => ACTIONS[action]),
   };
 }
 
-/** What an answer orders the run to do; undefined: nothing. Pure. */
-export function orderOf(answer: { value: string; note?: string }, about: { port?: string; path?: string; timeMs?: number; tokensMost?: number | null; runTokensMost?: number | null }): RunOrder | undefined {
+/** A subject is the key of an index; what is long stands in it as its SHA-256. */
+function keyed(key: string): string {
+  return key.length <= 200 ? key : createHash("sha256").update(key).digest("hex");
+}
+
+/** What an answer orders the run to do; undefined: nothing. Pure. `paths`: those that the question was about. */
+export function orderOf(answer: { value: string; note?: string }, about: { port?: string; paths?: readonly string[]; timeMs?: number; tokensMost?: number | null; runTokensMost?: number | null }): RunOrder | undefined {
   const { port } = about;
   if (answer.value === "cancel") return { type: "cancel" };
-  if (port === undefined) return answer.value === "more_tokens" ? { type: "extend", tokens: more(about.runTokensMost) } : undefined;
+  if (port === undefined) {
+    if (answer.value === "retry") return { type: "again" };
+    return answer.value === "more_tokens" ? { type: "extend", tokens: more(about.runTokensMost) } : undefined;
+  }
   const hint = answer.note === undefined || answer.note === "" ? {} : { hint: answer.note };
   switch (answer.value) {
     case "retry":
@@ -84,13 +96,23 @@ export function orderOf(answer: { value: string; note?: string }, about: { port?
     case "more_time":
       return { type: "retry", port, timeMs: Math.max(60_000, Math.ceil((about.timeMs ?? 0) * MORE)) };
     case "own":
-    case "read":
-      return { type: "retry", port, tries: 1, grant: { path: answer.note ?? about.path ?? "", wants: answer.value } };
+    case "read": {
+      const named = answer.note === undefined ? undefined : pathIn(answer.note);
+      const paths = named === undefined ? (about.paths ?? []).flatMap((path) => grantable(path) ?? []) : [named];
+      const grants = [...new Set(paths)].slice(0, GRANTS_MOST).map((path) => ({ path, wants: answer.value as "own" | "read" }));
+      return { type: "retry", port, tries: 1, ...(grants.length > 0 && { grants }), ...(named === undefined && hint) };
+    }
     case "skip":
       return { type: "skip", port };
     default:
       return undefined;
   }
+}
+
+/** The paths that an escalation's context names. Pure. */
+export function pathsIn({ paths, path }: Readonly<Record<string, unknown>>): readonly string[] {
+  const named: readonly unknown[] = Array.isArray(paths) ? paths : [path];
+  return named.filter((one): one is string => typeof one === "string");
 }
 
 function more(bound: number | null | undefined): number {

@@ -10,11 +10,14 @@ import { endProcess, type Sandbox } from "../sandbox/sandbox.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { Git } from "../workspace/git.ts";
+import type { TreeViolation } from "../workspace/owned-changes.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import type { CommitFiles } from "../context/gather.ts";
 import { brief } from "./brief.ts";
-import { letWork } from "./let-work.ts";
+import { escaped } from "./grants.ts";
+import { letWork, workEnd } from "./let-work.ts";
+import { listenRange, ListenRanges, LISTEN_SLOTS } from "./listen.ts";
 import type { LeaderParts } from "./leader.ts";
 import { mergeRun, mergeSoFar, ORCHESTRATOR, type MergeParts } from "./merge.ts";
 import { decideMode, modeFacts } from "./mode.ts";
@@ -51,10 +54,6 @@ export interface WorkParts {
 
 /** Who commits. The address is nobody's. */
 export const AUTHOR = { name: "dure", email: "dure@localhost" };
-/** TCP ports of one port of a plan. Source: our choice. */
-const LISTEN_RANGE = 20;
-const LISTEN_FROM = 42_000;
-const LISTEN_SLOTS = 500;
 /** Variables that every process gets when dure has them. */
 const PASSED = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
 const CONTRACTS_MS = 30 * 60_000;
@@ -63,6 +62,8 @@ const CONTRACTS_MS = 30 * 60_000;
 export function runWork(parts: WorkParts, { records, lease, run: opened }: { records: RunRecords; lease: Lease; run: PlanRun }): RunWork {
   let place: Promise<Place> | undefined;
   let orchestrator: Promise<unknown> = Promise.resolve();
+  const definitions = new Map(opened.plan.ports.map((port) => [port.id, port]));
+  const ranges = new ListenRanges(ORCHESTRATOR);
 
   const open = (run: PlanRun, signal: AbortSignal): Promise<Place> => {
     place ??= openPlace(parts, run, lease, signal).catch((error: unknown) => {
@@ -73,11 +74,10 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
   };
   const environment = (port: Port, spec: WorkerSpec | undefined, files: PortFiles, step: PlanStep): Readonly<Record<string, string>> => {
     const given = Object.fromEntries([...PASSED, ...(spec?.env ?? [])].flatMap((name) => (parts.env[name] === undefined ? [] : [[name, parts.env[name]]])));
-    const slot = Math.max(0, opened.plan.ports.findIndex(({ id }) => id === port.id)) % LISTEN_SLOTS;
-    const from = (parts.listenFrom ?? LISTEN_FROM) + slot * LISTEN_RANGE;
+    const listen = listenRange(opened.listenSlot ?? LISTEN_SLOTS - 1, ranges.take(port.id), parts.listenFrom);
     // Only a try has a loop that reports could feed.
     const hookUrl = step.try > 0 && port.id !== ORCHESTRATOR ? parts.hookUrl?.() : undefined;
-    return { ...given, HOME: spec?.writable?.length || spec?.allowHome?.length ? (parts.userHome ?? join(files.scratch, "home")) : join(files.scratch, "home"), TMPDIR: join(files.scratch, "tmp"), CI: "1", NO_COLOR: "1", TERM: "dumb", GIT_OPTIONAL_LOCKS: "0", DURE_RUN: opened.id, DURE_PORT_ID: port.id, DURE_WORKER: `${opened.id}/${port.id}`, DURE_LISTEN: `${from}-${from + LISTEN_RANGE - 1}`, ...(hookUrl !== undefined && step.hookToken !== undefined && { DURE_HOOK_URL: hookUrl, DURE_HOOK_TOKEN: step.hookToken }) };
+    return { ...given, HOME: spec?.writable?.length || spec?.allowHome?.length ? (parts.userHome ?? join(files.scratch, "home")) : join(files.scratch, "home"), TMPDIR: join(files.scratch, "tmp"), CI: "1", NO_COLOR: "1", TERM: "dumb", GIT_OPTIONAL_LOCKS: "0", DURE_RUN: opened.id, DURE_PORT_ID: port.id, DURE_WORKER: `${opened.id}/${port.id}`, DURE_LISTEN: listen, ...(hookUrl !== undefined && step.hookToken !== undefined && { DURE_HOOK_URL: hookUrl, DURE_HOOK_TOKEN: step.hookToken }) };
   };
   const worker = (spec: WorkerSpec): Worker => parts.worker(spec, opened);
   const surroundings = (spec: WorkerSpec | undefined): readonly string[] => (spec?.writable ?? []).map((place) => place.replace(/^~(?=\/|$)/, parts.userHome ?? "~"));
@@ -141,6 +141,7 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
         records,
         lease,
         sandbox: there.sandbox,
+        definition: (id) => definitions.get(id)!,
         files: (definition) => portFiles(definition.id, { ...there, run, home: parts.home, lease: { processId: parts.processId, epoch: lease.epoch }, signal }),
         worker,
         brief: async (request, commit) => brief(request, await there.reading(commit, signal), { signal }),
@@ -148,7 +149,11 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
         surroundings,
         orchestratorTurn,
       };
-      return buildPort(run, port, pair, { signal });
+      try {
+        return await buildPort(run, port, pair, { signal });
+      } finally {
+        ranges.release(port.id);
+      }
     },
     mergeReady: async (run, ports, { signal }) => {
       try {
@@ -157,7 +162,7 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
         if (!signal.aborted) parts.logger.warn({ run: run.id, code: codeOf(error), error: messageOf(error) }, `what has succeeded of run ${run.id} could not be merged yet; the end will tell`);
       }
     },
-    merge: async (run, ports, { signal }) => mergeRun(run, ports, await mergeParts(run, signal), { signal }),
+    merge: async (run, ports, { signal, untried }) => mergeRun(run, ports, await mergeParts(run, signal), { signal, untried }),
   };
 }
 
@@ -201,17 +206,17 @@ async function writeContracts(
     throw new DureError("CONTRACTS_MISSING", `These contracts are not in the base, and there is no orchestrator to write them: ${missing.join(", ")}.`, { class: "input", hint: "Write them by hand and commit them, or name workers.orchestrator." });
   }
   const desk = new StepDesk(run, ORCHESTRATOR, { ...parts, records, lease, sandbox: there.sandbox }, signal);
-  const made = await desk.step<{ commit: string; summary: string }>({ try: 1, kind: "contracts", member: "orchestrator", worker: spec.kind }, async (step) => {
+  const made = await desk.step<{ commit: string; summary: string; violations: readonly TreeViolation[] }>({ try: 1, kind: "contracts", member: "orchestrator", worker: spec.kind }, async (step) => {
     const files = await portFiles(ORCHESTRATOR, { ...there, run, home: parts.home, lease: { processId: parts.processId, epoch: lease.epoch }, signal });
     await files.checkout(run.baseCommit);
-    const scopeInput = { writes: paths.map((path) => path.replace(/[*?[\]{}\\]/g, "\\$&")), reads: ["**"], contracts: [] };
+    const scopeInput = { writes: paths.map(escaped), reads: ["**"], contracts: [] };
     const scope = makeScope(scopeInput);
     const port: Port = { id: ORCHESTRATOR, title: "Contracts", goal: `Write the interfaces that the ports share, and nothing else: ${paths.join(", ")}.\n\n${run.plan.ports.map(({ id, goal }) => `- ${id}: ${goal}`).join("\n")}`, role: ORCHESTRATOR, owns: paths, tests: [], dependsOn: [], acceptance: "every contract is there and not empty", timeoutMs: CONTRACTS_MS };
     const briefing = await brief({ run, port, member: "orchestrator", scope: scopeInput, tryNumber: 1, triesMost: 1 }, await there.reading(run.baseCommit, signal), { signal });
     const worked = await letWork({ run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope, files, commit: run.baseCommit, parts: { ...parts, records, lease, sandbox: there.sandbox, worker }, env: environment(port, spec, files, step), timeMs: CONTRACTS_MS, signal });
     const taken = await files.take({ parent: run.baseCommit, scope, message: `Write the contracts\n\n${worked.result.summary}`, name: `${ORCHESTRATOR}/contracts`, at: step.startedAt });
-    return { output: { commit: taken.commit ?? run.baseCommit, summary: worked.result.summary }, tokens: worked.result.tokens, log: worked.log };
-  });
+    return { output: { commit: taken.commit ?? run.baseCommit, summary: worked.result.summary, violations: taken.violations }, tokens: worked.result.tokens, log: worked.log };
+  }, workEnd({ run, port: ORCHESTRATOR, try: 1, parts: { records } }));
   const left = await missingAt(made.commit);
   if (left.length > 0) throw new DureError("CONTRACTS_MISSING", `The orchestrator has not written ${left.join(", ")}. It said: ${made.summary.slice(0, 300)}`, { class: "conflict", hint: "Write them by hand and commit them, or try another worker." });
   return made.commit;

@@ -5,6 +5,7 @@ import { isObject } from "../../kernel/json.ts";
 import { toWire } from "../../kernel/wire.ts";
 import { headOf } from "./bounded-text.ts";
 import { parseTestFeedback } from "./feedback.ts";
+import type { AccessRequest } from "./worker.ts";
 
 /** What the loop makes of a report: whether the tool may stop, and what was told to whom. */
 export interface HookAnswer {
@@ -16,28 +17,51 @@ export interface HookAnswer {
 const MAX_INPUT = 4_000_000;
 /** Source: our choice; the run answers from its memory. */
 const ANSWER_MS = 10_000;
+/** The partner works for its answer; the run waits for it 150 s. */
+const PARTNER_MS = 180_000;
 
 /**
  * `dure hook test-feedback`: takes a report of tests on `stdin`, hands it to the run of the worker that it is called in, and
  * writes `{decision, notifications}` to `stdout`. The address and token come from `DURE_HOOK_URL` and `DURE_HOOK_TOKEN`, which
  * workers get. Throws `HOOK_OUTSIDE`, `HOOK_INPUT_INVALID`, `TEST_FEEDBACK_INVALID`, `HOOK_FAILED`.
  */
-export async function sendTestFeedback(options: {
+export async function sendTestFeedback(options: HookCaller & { readonly stdin: Readable; readonly stdout: Writable }): Promise<HookAnswer> {
+  const { stdin, stdout } = options;
+  const hook = hookOf(options);
+  const answer = readAnswer(await hook("test-feedback", parseTestFeedback(await readInput(stdin)), ANSWER_MS));
+  stdout.write(`${JSON.stringify(answer)}\n`);
+  return answer;
+}
+
+/** `dure hook ask`: the answer of the other member of the pair. Throws `HOOK_OUTSIDE`, `HOOK_FAILED`. */
+export async function askPartner(options: HookCaller & { readonly question: string }): Promise<string> {
+  const answer = await hookOf(options)("ask", { question: options.question }, PARTNER_MS);
+  if (!isObject(answer) || typeof answer["answer"] !== "string") throw new DureError("HOOK_FAILED", "The run's answer has no words.", { class: "unavailable" });
+  return answer["answer"];
+}
+
+/** `dure hook request-access`: what the operator was asked, and whether the path is the worker's. Throws `HOOK_OUTSIDE`, `HOOK_FAILED`. */
+export async function requestPath(options: HookCaller & { readonly request: AccessRequest }): Promise<{ readonly granted: boolean; readonly note: string }> {
+  const answer = await hookOf(options)("request-access", options.request, ANSWER_MS);
+  if (!isObject(answer) || typeof answer["granted"] !== "boolean") throw new DureError("HOOK_FAILED", "The run's answer does not say whether the path was granted.", { class: "unavailable" });
+  return { granted: answer["granted"], note: typeof answer["note"] === "string" ? answer["note"] : "" };
+}
+
+interface HookCaller {
+  /** `DURE_HOOK_URL` and `DURE_HOOK_TOKEN`, which workers get. */
   readonly url: string | undefined;
   readonly token: string | undefined;
-  readonly stdin: Readable;
-  readonly stdout: Writable;
   readonly clock: Clock;
   readonly signal?: AbortSignal;
-}): Promise<HookAnswer> {
-  const { url, token, stdin, stdout, clock, signal } = options;
+}
+
+/** Posts to one of the hooks of the run; `DURE_HOOK_URL` names the one for reports of tests, the others stand beside it. */
+function hookOf({ url, token, clock, signal }: HookCaller): (name: string, body: unknown, answerMs: number) => Promise<unknown> {
   if (!url || !token) {
     throw new DureError("HOOK_OUTSIDE", "This is not called by a worker of a plan: DURE_HOOK_URL and DURE_HOOK_TOKEN are not set.", { class: "input", hint: "Call it from the commands of a worker; there both are set." });
   }
-  const feedback = parseTestFeedback(await readInput(stdin));
-  const answer = await withTimeout(clock, ANSWER_MS, () => new DureError("HOOK_FAILED", `The run did not answer within ${ANSWER_MS} ms.`, { class: "unavailable" }), (inner) => post(url, token, feedback, inner), { signal });
-  stdout.write(`${JSON.stringify(answer)}\n`);
-  return answer;
+  return (name, body, answerMs) =>
+    withTimeout(clock, answerMs, () => new DureError("HOOK_FAILED", `The run did not answer within ${answerMs} ms.`, { class: "unavailable" }), (inner) => post(new URL(name, url).href, token, body, inner), { signal });
 }
 
 async function readInput(stdin: Readable): Promise<unknown> {
@@ -57,18 +81,21 @@ async function readInput(stdin: Readable): Promise<unknown> {
   }
 }
 
-async function post(url: string, token: string, feedback: unknown, signal: AbortSignal): Promise<HookAnswer> {
+async function post(url: string, token: string, body: unknown, signal: AbortSignal): Promise<unknown> {
   let response: Response;
   let text: string;
   try {
-    response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", authorization: `Bearer ${token}` }, body: JSON.stringify(toWire(feedback)), signal, redirect: "error" });
+    response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", authorization: `Bearer ${token}` }, body: JSON.stringify(toWire(body)), signal, redirect: "error" });
     text = await response.text();
   } catch (error) {
     signal.throwIfAborted();
     throw new DureError("HOOK_FAILED", `The run cannot be reached at ${url}: ${messageOf(error)}.`, { class: "unavailable", cause: error });
   }
   if (!response.ok) throw new DureError("HOOK_FAILED", `The run answered ${response.status}: ${headOf(text, 500)}`, { class: response.status === 401 ? "unauthorized" : "unavailable" });
-  const answer = parsed(text);
+  return parsed(text);
+}
+
+function readAnswer(answer: unknown): HookAnswer {
   if (!isObject(answer) || typeof answer["decision"] !== "string") throw new DureError("HOOK_FAILED", "The run's answer has no decision.", { class: "unavailable" });
   const notifications = Array.isArray(answer["notifications"]) ? answer["notifications"].filter((one): one is string => typeof one === "string") : [];
   return { decision: answer["decision"], notifications };

@@ -148,7 +148,8 @@ test("steps, tokens, time and budgets end it with a reason", async () => {
   expect(await code(endless({ maxSteps: 3 }))).toBe("WORKER_STEPS");
   expect(await code(endless(), { tokens: 5_000 })).toBe("WORKER_TOKENS");
   expect(await code(endless({}, () => new Promise(() => {})), { timeMs: 200 })).toBe("WORKER_TIMEOUT");
-  expect(await code(endless({ reserve: () => Promise.reject(new DureError("BUDGET_EXCEEDED", "The port's budget is used up.")) }))).toBe("WORKER_TOKENS");
+  const broke = { resolve: (): never => { throw new DureError("BUDGET_EXCEEDED", "The port's budget is used up."); } };
+  expect(await code(endless({ models: broke }))).toBe("WORKER_TOKENS");
   expect(await code(endless({}, () => ({ error: { status: 401 } })))).toBe("WORKER_MODEL");
   expect(await code(endless({}, () => ({ toolCalls: [{ name: "report", args: { status: "failed", summary: "It cannot be done." } }] })))).toBe("WORKER_REFUSED");
 });

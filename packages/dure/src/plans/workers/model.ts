@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import { runAttempts } from "../../models/attempts.ts";
 import type { Llm, Policy } from "../../models/card.ts";
-import type { ModelAnswer, ModelCall, ModelCallRecord, ModelMessage, ModelRequest } from "../../models/model.ts";
+import type { ModelAnswer, ModelMessage, ModelRequest } from "../../models/model.ts";
 import type { Models } from "../../models/models.ts";
 import { estimateRequestTokens } from "../../models/prices.ts";
 import { headOf } from "./bounded-text.ts";
@@ -21,10 +21,6 @@ export interface ModelWorkerOptions {
   /** Tokens of one request; older answers of tools are left out to stay below. Default 120,000: fits the windows of today's coding models. */
   readonly maxRequestTokens?: number;
   readonly clock: Clock;
-  /** Before each call; throws `BUDGET_EXCEEDED`. */
-  readonly reserve?: (request: ModelRequest, model: ModelCall, assignment: Assignment) => Promise<void>;
-  /** One record per finished call. */
-  readonly onCall?: (record: ModelCallRecord, assignment: Assignment) => void;
 }
 
 const POLICY = { maxAttempts: 3, backoffSec: 2, timeoutSec: 180 };
@@ -95,7 +91,7 @@ export class ModelWorker implements Worker {
   }
 
   async #ask(request: ModelRequest, assignment: Assignment, desk: WorkerDesk): Promise<ModelAnswer> {
-    const { models, llm, policy = POLICY, clock, reserve, onCall } = this.#options;
+    const { models, llm, policy = POLICY, clock } = this.#options;
     const { tokens } = assignment.limits;
     if (tokens !== undefined && desk.tokensUsed + estimateRequestTokens(request) > tokens) {
       throw workerError("WORKER_TOKENS", `The next request would take the worker beyond its ${tokens} tokens (${desk.tokensUsed} are used).`);
@@ -105,19 +101,13 @@ export class ModelWorker implements Worker {
       const { value } = await desk.during(
         runAttempts(
           { llm, policy },
-          async (attempt) => {
-            const model = models.resolve(attempt.llm);
-            await reserve?.(request, model, assignment);
-            return model.stream(request, {
+          (attempt) =>
+            models.resolve(attempt.llm).stream(request, {
               signal: attempt.signal,
               attempt: attempt.attempt,
               labels,
-              onRecord: (record) => {
-                desk.used({ input: record.usage.tokensIn, output: record.usage.tokensOut });
-                onCall?.(record, assignment);
-              },
-            });
-          },
+              onRecord: ({ usage }) => desk.used({ input: usage.tokensIn, output: usage.tokensOut }),
+            }),
           { clock, signal: desk.signal, onRetry: ({ error, waitMs }) => desk.say(`${error.code}: asking again in ${waitMs} ms`) },
         ),
       );

@@ -9,7 +9,7 @@ const FRAME = { stopAtViolation: 2, requestAccess: () => Promise.resolve({ grant
 const READY: Omit<WorkerResult, "tokens"> = { status: "ready", summary: "done", claimedFiles: [] };
 
 /** All events of a piece of work. `beat` makes the clock strike. */
-async function told(work: (desk: WorkerDesk, beat: () => void) => Promise<typeof READY>, more: { limits?: object } = {}): Promise<WorkerEvent[]> {
+async function told(work: (desk: WorkerDesk, beat: () => void) => Promise<typeof READY>, more: { limits?: object; scope?: object } = {}): Promise<WorkerEvent[]> {
   let beat = (): void => {};
   const clock: Clock = { ...systemClock, every: (_ms, callback) => ((beat = callback), () => {}) };
   const events: WorkerEvent[] = [];
@@ -35,6 +35,16 @@ test("work that goes on after it was stopped has failed all the same, and tells 
   expect(events.at(-1)).toMatchObject({ result: { status: "failed", error: { code: "WORKER_STOPPED_VIOLATIONS" } } });
 });
 
+test("a worker whose scope says so goes on after each refusal", async () => {
+  const events = await told((desk) => {
+    for (const path of ["a", "b", "c"]) desk.violation({ path, wanted: "write", because: "not-owned" });
+    return Promise.resolve(READY);
+  }, { scope: { onViolation: "refuse" } });
+
+  expect(events.filter(({ type }) => type === "violation")).toHaveLength(3);
+  expect(events.at(-1)).toMatchObject({ result: { status: "ready" } });
+});
+
 test("signs of life come while there is life, and none from what says nothing", async () => {
   const events = await told(async (desk, beat) => {
     for (let quiet = 0; quiet < 5; quiet++) beat();
@@ -44,6 +54,31 @@ test("signs of life come while there is life, and none from what says nothing", 
 
   // The first; one beat after it; two more while something was in flight.
   expect(events.filter(({ type }) => type === "progress")).toHaveLength(4);
+});
+
+test("what is waited for and says nothing for two minutes gives no more signs until it is heard again", async () => {
+  let [strike, now] = [(): void => {}, 0];
+  const clock: Clock = { ...systemClock, monotonic: () => now, every: (_ms, callback) => ((strike = callback), () => {}) };
+  const beatsOf = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += 4_000) {
+      now += 4_000;
+      strike();
+    }
+  };
+  const signs: number[] = [];
+  const work = (desk: WorkerDesk): Promise<typeof READY> =>
+    desk.during(
+      Promise.resolve().then(() => {
+        beatsOf(600_000);
+        desk.alive();
+        beatsOf(8_000);
+        return READY;
+      }),
+    );
+  for await (const { type } of runWorker(FRAME as never, work, { clock, signal: new AbortController().signal })) if (type === "progress") signs.push(now);
+
+  expect(signs.length).toBeGreaterThanOrEqual(30); // two minutes
+  expect(signs.length).toBeLessThanOrEqual(35);
 });
 
 test("more tokens than allowed end the work", async () => {

@@ -1,11 +1,16 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
-import type { ScopeReason } from "../scope.ts";
+import type { Scope, ScopeReason } from "../scope.ts";
 import { headOf } from "./bounded-text.ts";
 import { MAX_SAID, MAX_SUMMARY, WORKER_FAILURES, type AccessRequest, type Assignment, type WorkerEvent, type WorkerFailure, type WorkerResult } from "./worker.ts";
 
 /** Between two signs of life, milliseconds. Source: docs/spec/plans §6: at least every 10 s. */
 const BEAT_MS = 4_000;
+/**
+ * What is waited for rightly (a model's answer, a command) stands for life so long, milliseconds; what says nothing for longer
+ * looks stalled until it is heard again, although its own time limit is not over. Source: our choice; most builds and model calls are shorter.
+ */
+const SILENT_MS = 120_000;
 /** Events that wait for a reader; beyond it the oldest words are left out, never a violation or a result. Source: our choice. */
 const MAX_WAITING = 200;
 /** Files that a worker may claim. Source: our choice. */
@@ -17,7 +22,7 @@ const MAX_CLAIMED = 1_000;
  * `work` has settled: whoever starts a process in it waits for its end there. A reader who stops reading aborts the work.
  */
 export async function* runWorker(
-  assignment: Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits">,
+  assignment: WatchedAssignment,
   work: (desk: WorkerDesk) => Promise<Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }>,
   options: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<WorkerEvent> {
@@ -43,13 +48,16 @@ export async function* runWorker(
   }
 }
 
+/** What the frame needs to know of an assignment. */
+type WatchedAssignment = Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits"> & { readonly scope?: Pick<Scope, "onViolation"> };
+
 /** Where a worker says what it does. */
 export class WorkerDesk {
   /** Aborts on an abort from outside, at the last violation, when tokens are used up. Its reason says which. */
   readonly signal: AbortSignal;
   readonly tokens = { input: 0, output: 0 };
   result: WorkerResult | undefined;
-  readonly #assignment: Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits">;
+  readonly #assignment: WatchedAssignment;
   readonly #controller = new AbortController();
   readonly #waiting: WorkerEvent[] = [];
   readonly #clock: Clock;
@@ -60,10 +68,13 @@ export class WorkerDesk {
   #alive = true;
   /** Things in flight that are waited for rightly, each with a time limit of its own. */
   #pending = 0;
+  /** When something was last heard, on the clock that never jumps. */
+  #heardAt: number;
 
-  constructor(assignment: Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits">, options: { clock: Clock }) {
+  constructor(assignment: WatchedAssignment, options: { clock: Clock }) {
     this.#assignment = assignment;
     this.#clock = options.clock;
+    this.#heardAt = options.clock.monotonic();
     this.signal = this.#controller.signal;
     this.#put(this.#progress);
   }
@@ -83,9 +94,10 @@ export class WorkerDesk {
     this.#alive = true;
   }
 
-  /** While `promise` is pending its worker counts as alive: a model call, a command, a question to a person. */
+  /** While `promise` is pending its worker counts as alive, for some time without a word: a model call, a command, a question to a person. */
   async during<T>(promise: Promise<T>): Promise<T> {
     this.#pending += 1;
+    this.#heardAt = this.#clock.monotonic();
     try {
       return await promise;
     } finally {
@@ -111,12 +123,12 @@ export class WorkerDesk {
     return this.tokens.input + this.tokens.output;
   }
 
-  /** A refusal that is recorded. The one with the number `stopAtViolation` stops the worker. */
+  /** A refusal that is recorded. The one with the number `stopAtViolation` stops the worker, unless its scope says that it goes on. */
   violation(violation: { readonly path: string; readonly wanted: "read" | "write"; readonly because: ScopeReason; readonly detail?: string }): void {
     this.#alive = true;
     this.#violations += 1;
     this.#put({ type: "violation", ...violation, path: headOf(violation.path, 1_024), ...(violation.detail !== undefined && { detail: headOf(violation.detail, 500) }) });
-    if (this.#violations < this.#assignment.stopAtViolation) return;
+    if (this.#assignment.scope?.onViolation === "refuse" || this.#violations < this.#assignment.stopAtViolation) return;
     this.stop(workerError("WORKER_STOPPED_VIOLATIONS", `The worker was stopped at violation ${this.#violations}: it wanted to ${violation.wanted} ${headOf(violation.path, 200)}.`));
   }
 
@@ -133,7 +145,9 @@ export class WorkerDesk {
   }
 
   beat(): void {
-    if (!this.#alive && this.#pending === 0) return;
+    const now = this.#clock.monotonic();
+    if (this.#alive) this.#heardAt = now;
+    else if (this.#pending === 0 || now - this.#heardAt > SILENT_MS) return;
     this.#alive = false;
     this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
     this.#put(this.#progress);

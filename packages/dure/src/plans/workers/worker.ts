@@ -45,7 +45,7 @@ export interface Assignment {
   readonly channel: WorkerChannel;
   /** Asks the operator for one more path; below a folder, for all of it. */
   readonly requestAccess: (request: AccessRequest, options: { signal: AbortSignal }) => Promise<{ readonly granted: boolean; readonly note: string }>;
-  /** The violation with this number ends the worker. Source: docs/spec/plans §5: 2. */
+  /** The violation with this number ends the worker, unless its scope says that it goes on. Source: docs/spec/plans §5: 2. */
   readonly stopAtViolation: number;
 }
 
@@ -64,7 +64,7 @@ export interface AccessRequest {
 }
 
 export type WorkerEvent =
-  /** At least every 10 s while there is life; a worker without for 30 s is stalled. `progress`: 0–1. */
+  /** At least every {@link STALLED_MS} while there is life; a worker without it is stalled. `progress`: 0–1. */
   | { readonly type: "progress"; readonly progress: number; readonly currentTask: string; readonly tokensUsed: number }
   /** For the log; at most {@link MAX_SAID} characters. */
   | { readonly type: "said"; readonly text: string }
@@ -111,6 +111,8 @@ export const WORKER_FAILURES = {
 
 export type WorkerFailure = keyof typeof WORKER_FAILURES;
 
+/** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
+export const STALLED_MS = 10_000;
 /** Source: our choice; both are stored and shown. */
 export const MAX_SAID = 2_000;
 export const MAX_SUMMARY = 4_000;

@@ -1,14 +1,23 @@
 import { lstat, mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { userInfo } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { DureError, codeOf } from "../../kernel/errors.ts";
+import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { foldPath, literalPrefix, pathsMeet, type GlobPath } from "../glob.ts";
-import { decideRead, decideWrite, foldedGlob, type Scope } from "../scope.ts";
+import { decideRead, decideWrite, foldedGlob, isHiddenFrom, type Scope } from "../scope.ts";
 import type { Listing } from "./listing.ts";
 import { foldersAbove, isText, textOf } from "./paths.ts";
 
 /** Paths of a scope that a sandbox can be told of. Source: our choice; each is a mount, and Linux takes 100,000. */
 const MAX_CONFINED_PATHS = 2_000;
+/** Paths that are hidden because they are others'. Source: our choice; 4,000 mounts of files take about a second (measured: 2,000 in 0.3 s, 5,000 in 1.5 s). */
+const MAX_WITHHELD_PATHS = 4_000;
+/** What programs are run with: it stays to be seen in a person's working tree whose files are hidden. Source: npm, Yarn, Python, Bundler, Composer. */
+const SOFTWARE_FOLDERS = ["node_modules", ".yarn", ".venv", "venv", ".bundle", "vendor"];
+/** The folder of dure itself, whose own programs run inside. */
+const OWN_SOFTWARE = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
 
 /** A scope as places in a tree. From its root; "" is the root itself. */
 export interface ScopePlaces {
@@ -67,7 +76,7 @@ export function isReadClosed(scope: Scope, folder: string): boolean {
 
 /**
  * What a process may touch that works under a scope in a tree. Folders that it may write are made; a commit does not see them. `hidden`:
- * what is forbidden, here and in the person's own files, and git's stores, in which everything could be read.
+ * what is forbidden or withheld here, the person's own files, git's stores, and what `neighbours` hold, in which everything could be read.
  *
  * Throws `SCOPE_THROUGH_LINK`, `SCOPE_TOO_SCATTERED`.
  */
@@ -81,6 +90,8 @@ export async function confine(options: {
   readonly original: string | undefined;
   /** Folders with objects and settings of git, absolute. */
   readonly stores: readonly string[];
+  /** Folders in which other ports' trees are, absolute; the tree and its scratch folder may lie in one. */
+  readonly neighbours: readonly string[];
 }): Promise<Confinement> {
   const { scope, listing, tree, scratch } = options;
   const places = placesOf(scope);
@@ -117,9 +128,61 @@ export async function confine(options: {
       hint: "Own whole folders (src/api/**) rather than kinds of files (**/*.ts).",
     });
   }
+  const withheld = withheldOf(scope, paths.map(({ path }) => path)).filter((path) => !hidden.includes(path) && !isInside(path, forbiddenHere));
+  if (withheld.length > MAX_WITHHELD_PATHS) {
+    throw new DureError("SCOPE_TOO_SCATTERED", `What this worker must not see makes ${withheld.length} separate paths, beyond ${MAX_WITHHELD_PATHS}: ${withheld.slice(0, 5).join(", ")}.`, {
+      class: "limit",
+      hint: "Let ports own whole folders, or let this one read them (reads).",
+    });
+  }
   const at = (path: string): string => (path === "" ? tree : join(tree, path));
-  const elsewhere = options.original === undefined ? [] : await existingOf(options.original, hidden);
-  return { cwd: tree, writable: [...outer.map(at), scratch], readOnly: readOnly.sort().map(at), hidden: [...hidden.map(at), ...elsewhere, ...options.stores], disposable: [] };
+  const persons = await personsFiles(options, hidden, paths.map(({ path }) => path));
+  return {
+    cwd: tree,
+    writable: [...outer.map(at), scratch],
+    readOnly: [...readOnly.sort().map(at), ...persons.readOnly],
+    hidden: [...hidden.map(at), ...withheld.map(at), ...persons.hidden, ...options.stores, ...options.neighbours],
+    disposable: [],
+  };
+}
+
+/** The fewest folders and files that stand for what is withheld. A folder does when all that the commit has in it is, and nothing in it could be written or is a contract. Pure. */
+export function withheldOf(scope: Scope, paths: readonly string[]): string[] {
+  if (scope.withheld === undefined) return [];
+  const refused = new Set(paths.filter((path) => isHiddenFrom(scope, path)));
+  const seen = new Set(paths.flatMap((path) => (refused.has(path) ? [] : foldersAbove(path))));
+  const isOnlyTheirs = (folder: string): boolean => !seen.has(folder) && !meets(scope.writes, folder) && !meets(scope.contracts, folder);
+  return coverOf(refused, () => true, isOnlyTheirs);
+}
+
+/**
+ * The person's working tree, and the main one of a linked worktree: hidden, but for the software that lies in it. Where it is a
+ * home folder, or holds the programs of this very process, only what the commit has is hidden: a worker could not start without the rest.
+ */
+async function personsFiles({ original, stores, tree }: { original: string | undefined; stores: readonly string[]; tree: string }, forbidden: readonly string[], paths: readonly string[]): Promise<Pick<Confinement, "hidden" | "readOnly">> {
+  const mains = stores.flatMap((store) => (basename(store) === ".git" ? [dirname(store)] : []));
+  const roots = [...new Set([...(original === undefined ? [] : [original]), ...mains])].filter((root) => !isWithin(root, tree));
+  const hidden: string[] = [];
+  const readOnly: string[] = [];
+  for (const root of roots) {
+    const software = await existingOf(root, SOFTWARE_FOLDERS);
+    const holdsPrograms = isWithin(process.execPath, root) && !software.some((folder) => isWithin(process.execPath, folder));
+    if (isHome(root) || holdsPrograms) {
+      hidden.push(...(await existingOf(root, [...new Set([...forbidden, ...paths.map((path) => path.split("/")[0]!).filter((name) => !SOFTWARE_FOLDERS.includes(name))])])));
+      continue;
+    }
+    hidden.push(root);
+    readOnly.push(...software, ...(isWithin(OWN_SOFTWARE, root) && !software.some((folder) => isWithin(OWN_SOFTWARE, folder)) ? [OWN_SOFTWARE] : []));
+  }
+  return { hidden, readOnly };
+}
+
+function isHome(root: string): boolean {
+  try {
+    return isWithin(userInfo().homedir, root);
+  } catch {
+    return false; // a user without an entry has no home
+  }
 }
 
 /** Whether a pattern could match something in a folder. Asked without case. */

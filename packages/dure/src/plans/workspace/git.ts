@@ -26,6 +26,8 @@ export interface GitCall {
   readonly identity?: CommitIdentity;
   /** Further settings `name=value`, stronger than those of the repository. */
   readonly settings?: readonly string[];
+  /** For a call over the network: the person's environment, whose settings and credentials it reads. Hooks stay off, and nobody is asked for a password. */
+  readonly network?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -88,9 +90,20 @@ const ENVIRONMENT = {
   LC_ALL: "C",
 };
 
+/** What of that holds where the person's own settings are read. */
+const NETWORK_ENVIRONMENT = {
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_NO_REPLACE_OBJECTS: "1",
+  GIT_ALLOW_PROTOCOL: "file:ssh:https",
+  LC_ALL: "C",
+};
+/** Variables of the person that lead to a remote and open it. */
+const NETWORK_PASSED = /^(HOME|USER|LOGNAME|SSH_AUTH_SOCK|SSH_AGENT_PID|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|XDG_CONFIG_HOME|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|GIT_SSL_CAINFO)$/i;
+
 /**
  * git as a program that does what it is told and nothing else: argument lists, never a shell; an environment that is complete;
- * no hooks, no settings of machine or person, no network; bounded in time and output.
+ * no hooks, no settings of machine or person, no network where it is not asked for; bounded in time and output.
  */
 export class Git {
   readonly #path: string;
@@ -147,13 +160,13 @@ export class Git {
     return [...[...SETTINGS, ...settings].flatMap((setting) => ["-c", setting]), ...args];
   }
 
-  #common({ at, identity, signal, timeMs }: GitCall) {
+  #common({ at, identity, network, signal, timeMs }: GitCall) {
     const date = identity && `@${Math.floor(identity.at / 1000)} +0000`;
     return {
       cwd: at.cwd,
       extendEnv: false,
       env: {
-        ...ENVIRONMENT,
+        ...(network ? { ...Object.fromEntries(Object.entries(network).filter(([name]) => NETWORK_PASSED.test(name))), ...NETWORK_ENVIRONMENT } : ENVIRONMENT),
         PATH: this.#path,
         ...(at.gitDir !== undefined && { GIT_DIR: at.gitDir }),
         ...(at.workTree !== undefined && { GIT_WORK_TREE: at.workTree }),

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { globMatches, globOf } from "../glob.ts";
-import { coverOf, isReadClosed, isWriteClosed, placesOf } from "./confinement.ts";
+import { coverOf, isReadClosed, isWriteClosed, placesOf, withheldOf } from "./confinement.ts";
 import { AT, aScope, gitIn, LIMITS, readCommit, readTree, startRun, TestRepository, writeFiles } from "./test-repository.ts";
 
 const FILES = { "src/api/a.ts": "a\n", "src/api/b.ts": "b\n", "src/core/c.ts": "c\n", "secret/key.txt": "k\n", "secret/deep/x.txt": "x\n", "readme.md": "hello\n", ".gitignore": "node_modules/\n" };
@@ -150,8 +150,32 @@ test("a scope becomes folders and files that a sandbox can be told of", async ()
   expect(confinement.cwd).toBe(run.tree.tree);
   expect(inTree(confinement.writable)).toEqual(["docs/api", "readme.md", "src/api", run.tree.scratch]);
   expect(inTree(confinement.readOnly)).toEqual(["src/api/contract.ts", "src/api/later", "src/api/tests"]);
-  expect(inTree(confinement.hidden)).toEqual(["secret", join(person.folder, "secret"), join(person.folder, ".git"), run.store.folder]);
+  expect(inTree(confinement.hidden)).toEqual(["secret", person.folder, join(person.folder, ".git"), run.store.folder, dirname(run.store.folder), dirname(dirname(run.tree.tree))]);
   for (const path of [...confinement.writable, ...confinement.readOnly, ...confinement.hidden]) expect(existsSync(path)).toBe(true);
+});
+
+test("what another port owns is hidden by whole folders, but not what may be read, is needed to build, or lies beside its own", () => {
+  const paths = ["lib/a.ts", "lib/deep/b.ts", "src/api/a.ts", "src/core/a.ts", "src/core/read.ts", "src/core/deep/b.ts", "src/core/deep/contract.ts", "src/both/theirs.ts", "src/both/package.json", "test/a.test.ts"];
+  const scope = aScope({ writes: ["src/api/**", "src/both/new.ts"], reads: ["src/core/read.ts"], contracts: ["src/core/deep/contract.ts"], withheld: ["lib/**", "SRC/core/**", "src/both/**", "**/*.test.ts"], needed: ["**/package.json"] });
+
+  expect(withheldOf(scope, paths)).toEqual(["lib", "src/both/theirs.ts", "src/core/a.ts", "src/core/deep/b.ts", "test"]);
+  expect(withheldOf(aScope({ writes: ["src/api/**"], reads: ["**"], withheld: ["**"] }), paths)).toEqual([]);
+});
+
+test("a person's working tree is hidden but for its software, and the private repository holds nothing that is withheld", async () => {
+  using person = new TestRepository(FILES);
+  writeFiles(person.folder, { ".env": "KEY=1\n", "node_modules/tool/index.js": "1\n" });
+  const run = await startRun(person);
+  const scope = aScope({ writes: ["src/api/**"], reads: [], withheld: ["src/core/**"] });
+
+  await run.tree.makePrivateGit(run.base, scope);
+  const { hidden, readOnly } = await run.tree.confinement(run.base, scope, { repository: run.repository });
+
+  expect(hidden).toContain(person.folder);
+  expect(hidden).toContain(join(run.tree.tree, "src/core"));
+  expect(readOnly).toEqual([join(person.folder, "node_modules")]);
+  expect(gitIn(run.tree.tree, "ls-tree", "-r", "--name-only", "HEAD").split("\n")).not.toContain("src/core/c.ts");
+  expect(gitIn(run.tree.tree, "status", "--porcelain")).toBe("");
 });
 
 test("a file that is not there yet opens its folder, and closes what is beside it", async () => {

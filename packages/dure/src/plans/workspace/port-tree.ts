@@ -1,8 +1,8 @@
 import { mkdir, readFile, realpath, rename, rm, rmdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import { decideRead, type Scope } from "../scope.ts";
+import { isHiddenFrom, type Scope } from "../scope.ts";
 import { confine } from "./confinement.ts";
 import { onDisk, removeAll, writeWhole } from "./files.ts";
 import { sameEntry, type TreeEntry } from "./listing.ts";
@@ -137,7 +137,7 @@ export class PortTree {
   async makePrivateGit(commit: string, scope: Scope, { signal }: Waiting = {}): Promise<void> {
     const { git } = this.#store;
     const listing = await this.#store.listing(commit, { signal });
-    const forbidden = [...listing.keys()].filter((key) => !isText(key) || decideRead(scope, textOf(key)).because === "forbidden");
+    const forbidden = [...listing.keys()].filter((key) => !isText(key) || isHiddenFrom(scope, textOf(key)));
     const excerpt = await this.#store.excerpt(commit, forbidden, { at: PRIVATE_GIT_TIME, signal });
     const draft = join(this.#folder, "private.git");
     await onDisk(this.#folder, async () => {
@@ -159,11 +159,11 @@ export class PortTree {
     });
   }
 
-  /** What a process may touch here under a scope. Makes folders that it may write. The person's own files and all stores of git are hidden as far as they tell what is forbidden. */
+  /** What a process may touch here under a scope. Makes folders that it may write. The person's own files, other ports' trees and all stores of git are hidden. */
   async confinement(commit: string, scope: Scope, { repository, signal }: Waiting & { repository: Repository }): Promise<Confinement> {
     const listing = await this.#store.listing(commit, { signal });
     const original = repository.facts.isBare ? undefined : repository.root;
-    return onDisk(this.tree, () => confine({ scope, listing, tree: this.tree, scratch: this.scratch, original, stores: [repository.commonDir, this.#store.folder] }));
+    return onDisk(this.tree, () => confine({ scope, listing, tree: this.tree, scratch: this.scratch, original, stores: [repository.commonDir, this.#store.folder], neighbours: [dirname(this.#store.folder), dirname(this.#folder)] }));
   }
 
   /**

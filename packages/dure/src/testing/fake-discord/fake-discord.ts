@@ -219,10 +219,11 @@ export class FakeDiscord implements AsyncDisposable {
     return { id: user.id, name: user.name, token: options.token };
   }
 
-  /** Somebody who sits at the keyboard, in every guild that exists, and may do anything there. */
-  addPerson(name: string): FakePerson {
+  /** Somebody who sits at the keyboard, in every guild that exists; unless `permissions` say less, they may do anything there. */
+  addPerson(name: string, options: { readonly permissions?: readonly FakePermission[]; readonly roles?: readonly string[] } = {}): FakePerson {
     const user = this.#world.addUser(name, { bot: false });
-    for (const guild of this.#world.guilds.values()) this.#world.addMember(guild, user, ALL_PERMISSIONS);
+    const base = options.permissions === undefined ? ALL_PERMISSIONS : bitsOf(options.permissions);
+    for (const guild of this.#world.guilds.values()) this.#world.addMember(guild, user, base, options.roles);
     return new FakePerson(user, this.#world, this.#clock, (place) => this.#place(place));
   }
 
@@ -412,6 +413,11 @@ export class FakePerson {
 
   edit(message: { readonly id: string; readonly placeId: string }, text: string): FakeMessage {
     return seen(this.#world.editMessage(this.#user, this.#message(message.placeId, message.id), { content: text }));
+  }
+
+  /** Needs to be the author, or to manage messages. */
+  remove(message: { readonly id: string; readonly placeId: string }): void {
+    this.#world.deleteMessage(this.#user, this.#message(message.placeId, message.id));
   }
 
   startThread(channel: FakePlace, name: string, options: { readonly from?: { readonly id: string } } = {}): FakePlace {

@@ -1,5 +1,4 @@
 import type { Guild, Interaction, Message, Place, User } from "./world.ts";
-import { ALL_PERMISSIONS } from "./permissions.ts";
 
 /** Whose eyes a payload is for. */
 export interface PayloadView {
@@ -179,7 +178,7 @@ function roleIdOf(bot: User): string {
 }
 
 /** Source: "Receiving and Responding: Interaction Object". */
-export function interactionPayload(interaction: Interaction, view: PayloadView, appPermissions: bigint): object {
+export function interactionPayload(interaction: Interaction, view: PayloadView, permissions: { readonly app: bigint; readonly person: bigint }): object {
   const { message, person } = interaction;
   const { place } = message;
   const member = place.guild?.members.get(person.id);
@@ -193,7 +192,7 @@ export function interactionPayload(interaction: Interaction, view: PayloadView, 
     channel: placePayload(place, view),
     message: messagePayload(message, view),
     data: { component_type: 2, custom_id: interaction.customId, id: 1 },
-    app_permissions: String(appPermissions),
+    app_permissions: String(permissions.app),
     locale: "ko",
     entitlements: [],
     authorizing_integration_owners: {},
@@ -204,7 +203,7 @@ export function interactionPayload(interaction: Interaction, view: PayloadView, 
           guild_id: place.guild.id,
           guild: { id: place.guild.id, locale: "ko", features: [] },
           context: 0,
-          member: { ...memberPayload(member?.joinedAt ?? 0), user: userPayload(person), permissions: String(ALL_PERMISSIONS) },
+          member: { ...memberPayload(member?.joinedAt ?? 0), roles: member?.roles ?? [], user: userPayload(person), permissions: String(permissions.person) },
         }),
   };
 }

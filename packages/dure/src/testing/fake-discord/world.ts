@@ -13,7 +13,7 @@ export interface Guild {
   readonly id: string;
   readonly name: string;
   /** Base permissions of each member: what its roles give it. */
-  readonly members: Map<string, { readonly base: bigint; readonly joinedAt: number }>;
+  readonly members: Map<string, { readonly base: bigint; readonly roles: readonly string[]; readonly joinedAt: number }>;
 }
 
 export type PlaceKind = "text" | "direct" | "public-thread" | "private-thread";
@@ -175,8 +175,8 @@ export class World {
     return guild;
   }
 
-  addMember(guild: Guild, user: User, base: bigint): void {
-    guild.members.set(user.id, { base, joinedAt: this.clock.now() });
+  addMember(guild: Guild, user: User, base: bigint, roles: readonly string[] = []): void {
+    guild.members.set(user.id, { base, roles, joinedAt: this.clock.now() });
   }
 
   /** Source: "Gateway Events: Guild Create": also when the bot joins a guild. */
@@ -542,7 +542,7 @@ export class World {
       type: "INTERACTION_CREATE",
       intents: [],
       reaches: (bot) => bot === message.author,
-      data: (view) => interactionPayload(interaction, view, this.permissions(message.author, message.place)),
+      data: (view) => interactionPayload(interaction, view, { app: this.permissions(message.author, message.place), person: this.permissions(person, message.place) }),
     });
     return interaction;
   }

@@ -1,0 +1,83 @@
+import type { Duration } from "../kernel/duration.ts";
+import type { Database, Transaction } from "./database.ts";
+import type { SweepRule } from "./retention.ts";
+
+/**
+ * Forgets a session in which nothing runs: nobody finds its words again, whoever takes its id. False: there is no such session of this
+ * tenant, or it is answering.
+ *
+ * What is left: effects whose outcome is not known, with the question about them; hooks that are on their way, until they have arrived;
+ * numbers of model calls; jobs that it has asked for, which no longer say by whom.
+ */
+export async function forgetSession(database: Database, id: string, tenant: string): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const gone = await tx.query({ text: "delete from dure.sessions where id = $1 and tenant = $2 and running_turn is null returning id" }, [id, tenant]);
+    if (gone.length === 0) return false;
+    await forgetContents(tx, [id]);
+    return true;
+  });
+}
+
+/** Rules for a team that says how long conversations are kept. Sessions of jobs go with their jobs. */
+export function sessionRules(keep: { readonly sessions?: Duration | undefined; readonly turns?: Duration | undefined }): readonly SweepRule[] {
+  const { sessions, turns } = keep;
+  return [
+    ...(sessions === undefined ? [] : [{ name: "sessions", keep: sessions, bite: SESSIONS_AT_ONCE, sweep: sweepSessions }]),
+    ...(turns === undefined ? [] : [{ name: "turns", keep: turns, sweep: sweepTurns }]),
+  ];
+}
+
+/** Sessions per transaction, which ends within 5 s: each may have thousands of turns. Source: our choice. */
+const SESSIONS_AT_ONCE = 50;
+
+async function sweepSessions(tx: Transaction, { keepMs, limit }: { keepMs: number; limit: number }): Promise<number> {
+  const gone = await tx.query<{ id: string }>(
+    {
+      text: `delete from dure.sessions where running_turn is null and id in (
+               select id from dure.sessions
+                where updated_at < clock_timestamp() - $1::float8 * interval '1 millisecond' and running_turn is null and id not like 'job:%'
+                order by updated_at limit $2 for update skip locked)
+             returning id`,
+    },
+    [keepMs, limit],
+  );
+  if (gone.length > 0) await forgetContents(tx, gone.map(({ id }) => id));
+  return gone.length;
+}
+
+/** The turns alone; their session goes on with its state, memory, finished flows and effects, for those are what it is. */
+async function sweepTurns(tx: Transaction, { keepMs, limit }: { keepMs: number; limit: number }): Promise<number> {
+  const [row] = await tx.query<{ removed: number }>(
+    {
+      text: `with aged as (
+               select id from dure.turns
+                where status = 'done' and finished_at < clock_timestamp() - $1::float8 * interval '1 millisecond' and session_id not like 'job:%'
+                order by finished_at limit $2 for update skip locked
+             ), said as (delete from dure.messages where turn_id in (select id from aged)
+             ), told as (delete from dure.turn_events where turn_id in (select id from aged)
+             ), removed as (delete from dure.turns where id in (select id from aged) returning 1)
+             select count(*) as removed from removed`,
+    },
+    [keepMs, limit],
+  );
+  return row?.removed ?? 0;
+}
+
+/** Of sessions whose rows are gone or locked; in the order of `session, turn, effect`, as all who write them. */
+async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<void> {
+  for (const text of [
+    "delete from dure.turn_events where turn_id in (select id from dure.turns where session_id = any($1))",
+    ...["turns", "messages", "completed", "idempotency"].map((table) => `delete from dure.${table} where session_id = any($1)`),
+    "delete from dure.effects where session_id = any($1) and status in ('done', 'failed')",
+    // Somebody must still say whether it has happened; its answer wakes nobody.
+    "update dure.escalations set session_id = null, turn_id = null where session_id = any($1) and type = 'effect_unknown' and status = 'open'",
+    "delete from dure.escalations where session_id = any($1)",
+    // What has happened to a job, a run or a room is theirs.
+    "update dure.events set session = null, turn = null where session = any($1) and (job is not null or run is not null or room is not null)",
+    "delete from dure.events where session = any($1)",
+    "update dure.jobs set origin_session = null, origin_turn = null where origin_session = any($1)",
+    "delete from dure.outbox where ordering = any($1) and (topic = 'hook' and state not in ('pending', 'sending') or topic = 'job.announce' and state <> 'sending')",
+  ]) {
+    await tx.query({ text }, [ids]);
+  }
+}

@@ -1,0 +1,86 @@
+import { foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
+import type { Plan, Port } from "./plan.ts";
+import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
+
+/** Files at the root that the whole project is built with. Data. Source: the manuals of the tools. */
+const ROOT_BUILD_FILES = [
+  "{package.json,pnpm-workspace.yaml,deno.json,turbo.json,nx.json,lerna.json,.npmrc,.yarnrc*}",
+  "{tsconfig*.json,jsconfig.json,vite.config.*,vitest.config.*,jest.config.*,webpack.config.*,rollup.config.*,babel.config.*}",
+  "{go.mod,go.work,Cargo.toml,rust-toolchain*,Gemfile,composer.json,mix.exs,pyproject.toml,requirements*.txt,Pipfile,setup.py,setup.cfg,pytest.ini,tox.ini,conftest.py}",
+  "{pom.xml,build.gradle*,settings.gradle*,gradle.properties,gradlew,build.sbt,Makefile,CMakeLists.txt}",
+];
+const LOCK_FILES = ["**/{package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock,go.sum,Cargo.lock,Gemfile.lock,composer.lock,mix.lock,poetry.lock,uv.lock,Pipfile.lock,gradle.lockfile}"];
+const MIGRATIONS = ["**/{migrations,migrate}/**"];
+
+/** What everything is built and tested with; nobody's processes are kept from seeing it. */
+export const BUILD_FILES = [...ROOT_BUILD_FILES, ...LOCK_FILES];
+
+/** What two ports would both need to change, so that it should be no port's alone: it goes to the orchestrator. Source: docs/spec/plans §5. */
+const SHARED_FILES = [...BUILD_FILES, ...MIGRATIONS].map((pattern) => globOf(pattern));
+
+/** What a plan means for the files of its base. Paths are posix, from the root of the repository. */
+export interface PlanOwnership {
+  /** Files that nobody owns: neither a port nor, as a contract, the orchestrator. */
+  readonly unowned: readonly string[];
+  /** Contracts that are not there. */
+  readonly missingContracts: readonly string[];
+  /** Build files of the root, lock files and migrations, by the port that owns them. */
+  readonly shared: readonly { readonly port: string; readonly paths: readonly string[] }[];
+}
+
+/** Who owns what of the base. Pure. */
+export function ownershipOf(plan: Pick<Plan, "ports" | "contracts">, files: readonly string[]): PlanOwnership {
+  const owners = ownersIn(plan.ports);
+  const there = new Set(files);
+  const contracts = new Set(plan.contracts.map(({ path }) => path));
+  const listed = plan.ports.flatMap(({ owns, tests }) => [...owns, ...tests].filter((pattern) => !isPattern(pattern) && !there.has(pattern)));
+  const shared = new Map<string, Set<string>>();
+  const unowned: string[] = [];
+  for (const path of [...files, ...listed]) {
+    if (contracts.has(path)) continue;
+    const ports = owners(path);
+    if (ports.length === 0) unowned.push(path);
+    else if (SHARED_FILES.some((glob) => globMatches(glob, path))) for (const { id } of ports) shared.set(id, (shared.get(id) ?? new Set()).add(path));
+  }
+  return {
+    unowned,
+    missingContracts: [...contracts].filter((path) => !there.has(path)),
+    shared: plan.ports.flatMap(({ id }) => (shared.has(id) ? [{ port: id, paths: [...shared.get(id)!] }] : [])),
+  };
+}
+
+/** Something about a plan that a person should look at; it runs nevertheless. */
+export interface PlanWarning {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What a person should look at before a run. Pure. */
+export function ownershipWarnings(plan: Pick<Plan, "workers">, { shared, missingContracts }: PlanOwnership): PlanWarning[] {
+  const owned = shared.map(({ port, paths }) => ({
+    code: "SHARED_FILES_OWNED",
+    message: `Port ${port} owns ${shown(paths)}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out and change them before the run.`,
+  }));
+  const open = missingContracts.length > 0 && plan.workers.orchestrator === undefined ? [{ code: "CONTRACTS_MISSING", message: `${shown(missingContracts)} ${missingContracts.length === 1 ? "is a contract that is" : "are contracts that are"} not in the base, and there is no workers.orchestrator to write ${missingContracts.length === 1 ? "it" : "them"}: the run will refuse to begin.` }] : [];
+  return [...open, ...owned];
+}
+
+/** Ports that own a path, by their patterns alone. Made once for many paths: only ports whose patterns can begin like the path are asked. */
+export function ownersIn(ports: readonly Port[]): (path: string) => readonly Port[] {
+  const candidates = indexPatterns(
+    ports.map((port) => {
+      const patterns = [...port.owns, ...port.tests];
+      return { port, scope: makeScope({ writes: patterns, reads: [], contracts: [] }), alternatives: patterns.flatMap((pattern) => foldedGlob(pattern).alternatives) };
+    }),
+  );
+  return (path) => candidates(foldPath(path)).flatMap(({ port, scope }) => (decideWrite(scope, path).allowed ? [port] : []));
+}
+
+/** Whether a text of `owns` or `tests` has wildcards; else it names one file. */
+export function isPattern(text: string): boolean {
+  return /[*?[{\\]/.test(text);
+}
+
+function shown(paths: readonly string[]): string {
+  return paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
+}

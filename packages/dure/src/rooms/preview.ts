@@ -1,0 +1,93 @@
+import type { Cancel } from "../kernel/clock.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { TurnEvent } from "../kernel/turn-events.ts";
+import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
+import { nonceOf } from "./delivery.ts";
+import { renderMentions } from "./mentions.ts";
+import { addressOf, type Place } from "./place.ts";
+import { partLength, type RoomsSetting } from "./talk.ts";
+import { cutText } from "./text.ts";
+
+/** Between two edits of one message, milliseconds. Source: docs/spec/collaboration §9. */
+const SHOW_EVERY_MS = 1_000;
+
+/** Of a handling: what its preview is posted under. The same in every process, so that the platform keeps one. */
+export function previewKey(handling: string): string {
+  return nonceOf(`${handling}/preview`);
+}
+
+/**
+ * What an agent is writing, shown as it comes: one message of the platform, posted after a second and edited at most once per
+ * second. That it may be there stands in the handling's row before it is posted; the answer takes its place, or it is taken away.
+ */
+export class Preview {
+  readonly #setting: RoomsSetting;
+  readonly #parts: PreviewParts;
+  readonly #over = new AbortController();
+  #text = "";
+  #shown = "";
+  #platformId: string | undefined;
+  #showing: Promise<void> | undefined;
+  #quietUntil = 0;
+  #cancel: Cancel | undefined;
+
+  constructor(setting: RoomsSetting, parts: PreviewParts) {
+    this.#setting = setting;
+    this.#parts = parts;
+    this.#cancel = setting.clock.every(SHOW_EVERY_MS, () => {
+      this.#showing ??= this.#show().finally(() => (this.#showing = undefined));
+    });
+  }
+
+  /** A text that is begun again (`AGENT_START`) voids what was written before. */
+  hear(event: TurnEvent): void {
+    if (event.type === "AGENT_START") this.#text = "";
+    if (event.type === "LLM_TOKEN") this.#text += event.data;
+  }
+
+  /** Nothing is shown after this. What is on its way is waited for. */
+  async stop(): Promise<void> {
+    this.#cancel?.();
+    await this.#showing;
+    this.#over.abort(new DOMException("The text is whole.", "AbortError"));
+  }
+
+  async #show(): Promise<void> {
+    const { clock, logger, database, directory } = this.#setting;
+    const { handling, holder, adapter, account, place, isShowable } = this.#parts;
+    const whole = renderMentions(this.#text, (agent) => directory.find(agent)?.displayName).trim();
+    const text = `${cutText(whole, partLength(adapter.limits.messageLength))} …`;
+    if (whole === "" || text === this.#shown || !isShowable(whole) || clock.monotonic() < this.#quietUntil) return;
+    const post = { account, place: addressOf(place), text, mentions: [], key: previewKey(handling) };
+    try {
+      if (this.#platformId === undefined) {
+        const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
+        if (!begun) return void this.#cancel?.(); // settled, or taken by another
+        this.#platformId = begun.preview === "" ? (await adapter.post(post, { signal: this.#over.signal })).platformId : begun.preview;
+        await database.query(POSTED, [handling, this.#platformId]);
+        if (begun.preview === "") return void (this.#shown = text);
+      }
+      await adapter.edit!(post, this.#platformId, { signal: this.#over.signal });
+      this.#shown = text;
+    } catch (error) {
+      // It is only a preview: the answer comes through the outbox, whatever becomes of this.
+      logger.debug({ handling, error: messageOf(error) }, `what ${account.agent} writes is not shown: ${messageOf(error)}`);
+      if (error instanceof ChannelError && (error.failure === "rate-limited" || error.failure === "transient")) this.#quietUntil = clock.monotonic() + (error.retryAfterMs ?? SHOW_EVERY_MS);
+      else this.#cancel?.();
+    }
+  }
+}
+
+interface PreviewParts {
+  readonly handling: string;
+  /** The process whose work it is. */
+  readonly holder: string;
+  readonly adapter: ChannelAdapter;
+  readonly account: ChannelAccount;
+  readonly place: Place;
+  /** False for what may turn out to be no answer. */
+  readonly isShowable: (text: string) => boolean;
+}
+
+const BEGIN = { name: "preview.begin", text: "update dure.handlings set preview = coalesce(preview, '') where id = $1 and state = 'running' and holder = $2 returning preview" };
+const POSTED = { name: "preview.posted", text: "update dure.handlings set preview = $2 where id = $1" };

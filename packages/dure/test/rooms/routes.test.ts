@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import { collaborate, openTypes, readyTeamOn, silent } from "./helpers.ts";
+import { discordPlatform } from "./discord-platform.ts";
+import type { TestPlatform } from "./platform.ts";
+import type { TestTeam } from "./team.ts";
+import { webPlatform } from "./web-platform.ts";
+
+const CHANNELS = (["general", "lab", "quiet"] as const).map((key) => ({ key, adapter: "web", name: key, channel: key, collaborate: key !== "quiet" }));
+
+/** Two channels where agents may collaborate, one where they may not. */
+async function twoChannels(options: { on?: TestTeam; channels?: TestPlatform["channels"] } = {}): Promise<TestTeam> {
+  const platform = webPlatform();
+  return readyTeamOn(platform, { behave: { ruda: silent, eden: silent }, channels: CHANNELS, limits: { pairCalls: 10 }, ...options });
+}
+
+describe("where a collaboration goes", { timeout: 60_000 }, () => {
+  test("a thread that is found again is reported with its own channel, and does not stand in for one of another channel", async () => {
+    const team = await twoChannels();
+    const inLab = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나", channelId: "web:lab" });
+
+    const again = await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
+    const inGeneral = await collaborate(team, "ruda", { targetAgent: "eden", message: "셋", channelId: "web:general" });
+
+    expect(again).toMatchObject({ threadId: inLab.threadId, channelId: "web:lab", reused: true });
+    expect(inGeneral).toMatchObject({ channelId: "web:general", reused: false });
+    expect(await parentOf(team, inGeneral.threadId)).toBe("web:general");
+  });
+
+  test("a thread whose channel is not allowed any more is not found again", async () => {
+    const team = await twoChannels();
+    const inLab = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나", channelId: "web:lab" });
+    await team.stop();
+
+    const second = await twoChannels({ on: team, channels: CHANNELS.map((channel) => ({ ...channel, collaborate: channel.key === "general" })) });
+    const again = await collaborate(second, "ruda", { targetAgent: "eden", message: "둘" });
+
+    expect(again).toMatchObject({ channelId: "web:general", reused: false });
+    expect(again.threadId).not.toBe(inLab.threadId);
+  });
+
+  test("whether the target is online is asked before whether the channel is allowed", async () => {
+    const team = await twoChannels();
+    await team.rooms.pause("web", "eden", true);
+
+    const result = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나", channelId: "web:quiet" });
+
+    expect(result).toMatchObject({ ok: false, code: "AGENT_OFFLINE" });
+    expect(await openTypes(team)).toEqual(["agent_offline"]);
+  });
+
+  test("an agent whose process was killed is offline half a minute later, whatever its account's row says", async () => {
+    const team = await twoChannels();
+    const lostFor = async (seconds: number): Promise<void> => void (await team.database.query({ text: "insert into dure.leases (name, holder, renewed_at) values ('account:web:eden', 'process_gone', clock_timestamp() - $1 * interval '1 second') on conflict (name) do update set renewed_at = excluded.renewed_at" }, [seconds]));
+
+    await lostFor(20);
+    const moving = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나" });
+    await lostFor(31);
+    const gone = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "둘" });
+
+    expect(moving.ok).toBe(true);
+    expect(gone).toMatchObject({ ok: false, code: "AGENT_OFFLINE" });
+    expect((await team.rooms.reader.agents()).find(({ id }) => id === "eden")?.accounts[0]?.state).toBe("reconnecting");
+  });
+
+  test("threads are counted per guild, which the platform tells", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent }, channels: stage.channels.map(({ guild: _guild, ...channel }) => channel) });
+    await stage.say(team, "안녕");
+
+    await collaborate(team, "ruda", { targetAgent: "eden", message: "일" });
+
+    expect(await team.database.query({ text: "select guild from dure.guild_threads" })).toEqual([{ guild: `discord:${stage.guild.id}` }]);
+  });
+
+  test("the sixth thread within a minute is queued, and made when its time has come", async () => {
+    const team = await twoChannels();
+
+    const results = [];
+    for (const topic of ["1", "2", "3", "4", "5", "6"]) results.push(await collaborate(team, "ruda", { targetAgent: "eden", message: "일", topic }));
+
+    expect(results.map(({ delivery }) => delivery)).toEqual(["sent", "sent", "sent", "sent", "sent", "queued"]);
+    const [waiting] = await team.database.query<{ wait: number }>({ text: "select extract(epoch from next_at - clock_timestamp())::double precision as wait from dure.outbox where state = 'pending' and payload->>'kind' = 'thread'" });
+    expect(waiting!.wait).toBeGreaterThan(40);
+    expect(waiting!.wait).toBeLessThanOrEqual(60);
+  });
+});
+
+async function parentOf(team: TestTeam, thread: string): Promise<string | null> {
+  return (await team.rooms.reader.thread(thread, { tenant: "", person: "" }))?.parent ?? null;
+}
