@@ -18,6 +18,7 @@ import type { Models } from "../models/models.ts";
 import { paidModels, type Pay } from "../models/paid.ts";
 import { draftPlan } from "../plans/draft.ts";
 import { HookRequests } from "../plans/run/hook-requests.ts";
+import { elsewhere } from "../plans/run/elsewhere.ts";
 import { PlanDesk } from "../plans/run/plan-desk.ts";
 import { Plans } from "../plans/run/plans.ts";
 import type { PlanRun } from "../plans/run/run.ts";
@@ -41,6 +42,8 @@ export function openPlans(
     readonly leases: Leases;
     readonly inbox: Inbox;
     readonly models: () => Models;
+    /** `plans.remote` of the configuration. */
+    readonly remote: string | undefined;
     /** The team's; what workers and drafts use counts. */
     readonly budgets: Pick<BudgetKeeper, "charge">;
     /** The team's model; it proposes plans, unless it is the one that only echoes. */
@@ -67,6 +70,7 @@ export function openPlans(
     known.catch(() => sandboxes.delete(key));
     return known;
   };
+  const host = hostOf(home, clock);
   const plans: Plans = new Plans({
     database,
     notifications,
@@ -77,7 +81,8 @@ export function openPlans(
     clock,
     logger,
     home,
-    host: hostOf(home, clock),
+    host,
+    ...(parts.remote !== undefined && { elsewhere: elsewhere({ git, repository: team.folder, remote: parts.remote, env, home, host, plans: folder }) }),
     resolveBase: async (repositoryFolder, base, { signal }) => {
       const repository = await Repository.open(repositoryFolder, { git, signal });
       return { commit: await repository.resolve(base, { signal }), repository: repository.root };
@@ -98,6 +103,7 @@ export function openPlans(
           worker: (spec, run) => openWorker(spec, { clock, model: { models: paidModels(parts.models(), payFor(run, parts.budgets)) }, script: (script) => scriptOf(run, script), version: DURE_VERSION }),
           userHome: homedir(),
           env,
+          remote: parts.remote,
           hookUrl: () => (parts.url() === undefined ? undefined : `${parts.url()}/v1/hooks/test-feedback`),
         },
         about,

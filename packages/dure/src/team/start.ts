@@ -171,7 +171,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     defer("rooms", () => rooms.stop());
   }
   const listening: { at?: string } = {};
-  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, budgets, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
+  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, budgets, remote: settings.plansRemote, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
   retention.add(plans.retentionRule());
   plans.start();
   defer("plans", () => plans.stop());

@@ -1,9 +1,8 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { makeShop } from "../../../../examples/dev-team/repository.ts";
@@ -12,45 +11,21 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import type { ContextManifest } from "../../src/plans/context/prompt.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
+import { LeaderProcess } from "./leader-process.ts";
 import { startRealRuns } from "./real-runs.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 
 const PLANS = new URL("../../../../examples/plans/", import.meta.url);
 const SCRIPT = fileURLToPath(new URL("dev-team.offline.yaml", PLANS));
-const PROGRAM = fileURLToPath(new URL("run-process.ts", import.meta.url));
 /** Source: docs/spec/plans §9; three in the ordinary run. */
 const SEEDS = process.env["DURE_TEST_LONG"] === "1" ? 100 : 3;
 const FIRST_SEED = Number(process.env["DURE_TEST_SEED"] ?? "1");
-
-class Leader implements AsyncDisposable {
-  readonly #child: ChildProcess;
-  /** Its process, in the words of the database, once it is there. */
-  readonly ready: Promise<string>;
-  readonly log: string[] = [];
-
-  constructor(url: string, home: string) {
-    this.#child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, url, home, SCRIPT], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DURE_TEST_LOG: "1" } });
-    createInterface(this.#child.stderr!).on("line", (line) => void this.log.push(line));
-    this.ready = once(createInterface(this.#child.stdout!), "line").then(([line]) => (JSON.parse(String(line)) as { ready: string }).ready);
-  }
-
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await exited;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.kill();
-  }
-}
 
 interface World {
   readonly watcher: TestRuns;
   readonly repository: string;
   readonly home: string;
-  lead(): Leader;
+  lead(): LeaderProcess;
 }
 
 async function openWorld(): Promise<World> {
@@ -65,7 +40,7 @@ async function openWorld(): Promise<World> {
   // It asks and looks; it leads nothing itself.
   const watcher = stack.use(await startRealRuns({ url, home, script: "ports: {}" }));
   await watcher.plans.stop();
-  return { watcher, repository, home, lead: () => stack.use(new Leader(url, home)) };
+  return { watcher, repository, home, lead: () => stack.use(new LeaderProcess({ url, home, script: SCRIPT })) };
 }
 
 async function begin(world: World): Promise<string> {
@@ -73,7 +48,7 @@ async function begin(world: World): Promise<string> {
   return (await world.watcher.plans.run({ plan, repository: world.repository, by: "test" }, { signal: new AbortController().signal })).id;
 }
 
-async function ended({ watcher }: World, id: string, leader: () => Leader): Promise<PlanRun> {
+async function ended({ watcher }: World, id: string, leader: () => LeaderProcess): Promise<PlanRun> {
   await expect.poll(async () => (await watcher.plans.get(id)).finishedAt !== null, { timeout: 240_000, interval: 100, message: "the run did not end" }).toBe(true).catch((error: unknown) => {
     throw new Error(`${String(error)}\n${leader().log.slice(-20).join("\n")}`);
   });

@@ -7,6 +7,7 @@ import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
+import { elsewhere } from "../../src/plans/run/elsewhere.ts";
 import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
 import { runWork, type WorkParts } from "../../src/plans/run/work.ts";
 import { openSandbox, type Sandbox } from "../../src/plans/sandbox/sandbox.ts";
@@ -61,6 +62,11 @@ export interface RealRunsOptions {
   readonly worker?: (spec: WorkerSpec) => Worker;
   readonly sandbox?: Sandbox;
   readonly logger?: Logger;
+  /** Name of the machine. Default: host-1. */
+  readonly host?: string;
+  /** Where commits are kept beside the machine, and the person's repository here, in which it goes on with runs of other machines. */
+  readonly remote?: { readonly address: string; readonly repository: string };
+  readonly hostGoneMs?: number;
   /** Where tools of workers report tests. */
   readonly hookUrl?: () => string | undefined;
 }
@@ -70,15 +76,19 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
   const git = new Git({ env: process.env });
   const script = typeof options.script === "string" ? readOfflineScript("script.yaml", options.script) : (options.script ?? { ports: {} });
   const clock = systemClock;
+  const host = options.host ?? "host-1";
   const logger = options.logger ?? (process.env["DURE_TEST_LOG"] === "1" ? loudLogger : silentLogger);
   let opened: Promise<Sandbox> | undefined = options.sandbox && Promise.resolve(options.sandbox);
   const runs: { current?: TestRuns } = {};
   const started = await startTestRuns({
     url: options.url,
+    host,
     build: async () => ({ status: "stopped" }),
     plans: {
       home: options.home,
       logger,
+      ...(options.hostGoneMs !== undefined && { hostGoneMs: options.hostGoneMs }),
+      ...(options.remote && { elsewhere: elsewhere({ git, repository: options.remote.repository, remote: options.remote.address, env: process.env, home: options.home, host, plans: options.home }) }),
       resolveBase: async (folder, base, { signal }) => {
         const repository = await Repository.open(folder, { git, signal });
         return { commit: await repository.resolve(base, { signal }), repository: repository.root };
@@ -97,6 +107,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
           sandbox: (wanted) => (opened ??= openSandbox({ wanted, prefer: "namespaces", folder: join(options.home, "sandbox"), clock, logger })),
           worker: (spec) => options.worker?.(spec) ?? (spec.kind === "command" ? new CommandWorker({ command: spec.command, prompt: spec.prompt, clock }) : new OfflineWorker({ script, clock })),
           env: process.env,
+          remote: options.remote?.address,
           ...(options.hookUrl && { hookUrl: options.hookUrl }),
         };
         return runWork(parts, about);

@@ -1,8 +1,8 @@
-/** A process that leads the runs of one machine, for tests that kill it. Arguments: database URL, folder of data, file of the offline script. */
+/** A process that leads the runs of one machine, for tests that kill it. Its argument: the options of `startRealRuns` as JSON, `script` being a file. */
 import { readFile } from "node:fs/promises";
-import { startRealRuns } from "./real-runs.ts";
+import { startRealRuns, type RealRunsOptions } from "./real-runs.ts";
 
-const [url, home, script] = process.argv.slice(2) as [string, string, string];
-await using runs = await startRealRuns({ url, home, script: await readFile(script, "utf8") });
+const { script, ...options } = JSON.parse(process.argv[2]!) as Omit<RealRunsOptions, "script"> & { script: string };
+await using runs = await startRealRuns({ ...options, script: await readFile(script, "utf8") });
 console.log(JSON.stringify({ ready: runs.lease.id }));
 await new Promise((resolve) => process.once("SIGTERM", resolve));

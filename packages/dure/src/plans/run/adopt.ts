@@ -108,5 +108,5 @@ const RESET_PORTS = {
 };
 const RESET_STEPS = {
   name: "plan.reset_steps",
-  text: "update dure.plan_steps set status = 'stopped', process = null, output = null, hook_hash = null where run = $1 and id in (select value::bigint from jsonb_array_elements_text($2))",
+  text: "update dure.plan_steps set status = 'stopped', process = null, output = null, told = false, hook_hash = null where run = $1 and id in (select value::bigint from jsonb_array_elements_text($2))",
 };

@@ -2,7 +2,7 @@
  * TCP ports that workers may listen on: a slot per run on its machine, a range per port that works in it. They end below 32768, where Linux
  * begins to give ports to whoever connects. Source: our choice; ip_local_port_range of Linux is 32768 to 60999.
  */
-export const LISTEN_FROM = 12_000;
+const LISTEN_FROM = 12_000;
 /** TCP ports of one port of a plan. */
 const RANGE = 20;
 /** Ranges of one run: the orchestrator has the first one. Runs with more ports at work at once share the last ones. */

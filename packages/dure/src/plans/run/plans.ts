@@ -9,6 +9,7 @@ import type { SweepRule } from "../../durable/retention.ts";
 import type { Inbox } from "../../escalations/inbox.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import { subjectOf } from "../../kernel/escalation.ts";
 import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { PlatformEvent } from "../../kernel/platform-events.ts";
@@ -16,7 +17,9 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { Page } from "../../engine/api.ts";
 import type { Plan } from "../plan.ts";
 import type { TestFeedback } from "../workers/feedback.ts";
+import { commitsOf, decideRemains, moveRun, stepCommits } from "./adopt.ts";
 import { channelMessages, sendFromOutside, type ChannelMember, type ChannelMessage } from "./channel.ts";
+import type { Elsewhere } from "./elsewhere.ts";
 import { grantable } from "./grants.ts";
 import { takeTestReport, type ReportAnswer } from "./hooks.ts";
 import { becauseOf, reportOf, RunLeader, type LeaderParts } from "./leader.ts";
@@ -53,6 +56,8 @@ export interface PlansOptions {
   readonly work: (parts: { records: RunRecords; lease: Lease; run: PlanRun }) => RunWork;
   /** Runs that one process leads at once. Default 20. Source: our choice. */
   readonly running?: number;
+  /** How to go on with runs of a machine that is gone. Absent: they wait for it. */
+  readonly elsewhere?: Elsewhere | undefined;
   /** A machine without a living process for longer than this is gone, in milliseconds. Default 60 s. Source: our choice; a restart takes seconds. */
   readonly hostGoneMs?: number;
 }
@@ -96,6 +101,8 @@ export type RunFrame =
 /** How often a process looks for runs that want a leader, in milliseconds. Source: docs/spec/plans §3: another process takes over within 10 s. */
 const LOOK_EVERY_MS = 1_000;
 const HOST_GONE_MS = 60_000;
+/** A remote that does not answer, or does not have the run, is asked again after this. Source: our choice. */
+const ADOPT_AGAIN_MS = 60_000;
 const HOST_SEEN_EVERY_MS = 5_000;
 const RUNNING_MOST = 20;
 /** Longest wait for an order to be carried out, in milliseconds; it is carried out later all the same. */
@@ -120,6 +127,8 @@ export class Plans {
   readonly #options: PlansOptions;
   readonly #leading = new Map<string, { leader: RunLeader | undefined; finished: Promise<void> }>();
   readonly #faults = new Map<string, number>();
+  /** When a run of a machine that is gone is looked for again. */
+  readonly #adoptAgainAt = new Map<string, number>();
   readonly #over = new AbortController();
   readonly #signal: AbortSignal;
   readonly #cancels: Cancel[] = [];
@@ -369,6 +378,7 @@ export class Plans {
           await this.records.hostSeen(host);
           this.#seenAt = clock.monotonic();
           await this.#tellOrphans();
+          await this.#adoptOrphans();
         }
         const room = (this.#options.running ?? RUNNING_MOST) - this.#leading.size;
         if (room <= 0) return;
@@ -441,6 +451,49 @@ export class Plans {
     });
     inbox.announce();
     events.announce();
+  }
+
+  /** Runs whose machine is gone go on here, from what they have pushed. */
+  async #adoptOrphans(): Promise<void> {
+    const { elsewhere, host, clock } = this.#options;
+    if (!elsewhere) return;
+    for (const id of await this.records.deserted(host, this.#hostGoneMs)) {
+      if (this.#leading.has(id) || clock.monotonic() < (this.#adoptAgainAt.get(id) ?? -Infinity)) continue;
+      this.#adoptAgainAt.set(id, clock.monotonic() + ADOPT_AGAIN_MS);
+      const entry = { leader: undefined, finished: Promise.resolve() };
+      this.#leading.set(id, entry);
+      entry.finished = this.#adopt(id, elsewhere).finally(() => {
+        this.#leading.delete(id);
+        void this.#look();
+      });
+    }
+  }
+
+  /** Never rejects. */
+  async #adopt(id: string, elsewhere: Elsewhere): Promise<void> {
+    const { leases, database, logger, inbox, events, host } = this.#options;
+    try {
+      await leases.hold(
+        `run:${id}`,
+        async (lease, { signal }) => {
+          const run = await this.records.run(id);
+          if (run?.status !== "waiting_host" || run.host === host) return;
+          const [ports, steps] = await Promise.all([this.records.ports(id), stepCommits(database, id)]);
+          const found = await elsewhere.open(run, commitsOf(run, ports, steps), { signal });
+          if (!found) return logger.warn({ run: id, host: run.host }, `run ${id} belongs to a machine that is gone, and this machine's repository does not have its base ${run.baseCommit}`);
+          const remains = decideRemains(run, ports, steps, (commit) => found.there.has(commit));
+          await moveRun({ database, leases }, run, lease, found.place, remains, async (tx) => void (await inbox.settle(tx, subjectOf("blocked", { run: id }), { by: host })));
+          logger.info({ run: id, from: run.host, to: host, again: remains.lostSteps.length }, `run ${id} of ${run.plan.name} goes on here, from what was pushed`);
+        },
+        { signal: this.#signal },
+      );
+      this.#adoptAgainAt.delete(id);
+      inbox.announce();
+      events.announce();
+    } catch (error) {
+      if (this.#signal.aborted || codeOf(error) === "FENCED") return;
+      logger.warn({ run: id, code: codeOf(error), error: messageOf(error) }, `run ${id} could not be taken over from its machine; trying again in a minute`);
+    }
   }
 
   /** Runs whose machine is gone wait for it, and somebody is told. */

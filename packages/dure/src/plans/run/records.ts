@@ -281,6 +281,11 @@ export class RunRecords {
     await this.#database.query(HOST_SEEN, [host]);
   }
 
+  /** Runs of other machines that wait for theirs, which is still gone. */
+  async deserted(host: string, afterMs: number): Promise<readonly string[]> {
+    return (await this.#database.query<{ id: string }>(DESERTED, [host, afterMs])).map(({ id }) => id);
+  }
+
   /** Runs whose machine has had no living process for `afterMs`: nobody can go on with them. Gives those that were not known to be so. */
   async orphaned(tx: Transaction, afterMs: number): Promise<readonly { id: string; host: string; tenant: string; plan: string }[]> {
     return tx.query(ORPHANED, [afterMs]);
@@ -576,6 +581,12 @@ const CLAIM_LISTEN = {
     where r.id = $1 and r.listen_slot is null`,
 };
 const RELEASE_LISTEN = { name: "plan.release_listen", text: "update dure.plan_runs set listen_slot = null where id = $1 and listen_slot is not null" };
+const DESERTED = {
+  name: "plan.deserted",
+  text: `select r.id from dure.plan_runs r where r.status = 'waiting_host' and r.host <> $1
+      and not exists (select 1 from dure.plan_hosts h where h.host = r.host and h.seen_at > clock_timestamp() - $2::double precision * interval '1 millisecond')
+    order by r.seq limit 50`,
+};
 const ORPHANED = {
   name: "plan.orphaned",
   text: `update dure.plan_runs r set status = 'waiting_host', status_before = r.status, listen_slot = null, updated_at = clock_timestamp()

@@ -2,11 +2,13 @@ import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import type { CommitFiles } from "../context/gather.ts";
 import { fieldsOf } from "../workspace/listing.ts";
 import { textOf as pathText, type PathKey } from "../workspace/paths.ts";
 import { PortTree } from "../workspace/port-tree.ts";
+import type { RunRemote } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
 import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "./merge.ts";
@@ -79,7 +81,10 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
     markSetUp: async (commit) => void (await tree.markSetup(commit, { signal })),
     take: async ({ parent, scope, message, name, at }) => {
       const residue = (await tree.setup())?.residue;
-      return store.commitOwned({ tree: tree.tree, parent, scope, message, ref: `ports/${name}`, at, limits: COMMIT_LIMITS, ...(residue && { residue }), signal });
+      const taken = await store.commitOwned({ tree: tree.tree, parent, scope, message, ref: `ports/${name}`, at, limits: COMMIT_LIMITS, ...(residue && { residue }), signal });
+      // Before the step has its end: what is done is where another machine finds it.
+      if (parts.publisher.isRemote) await parts.publisher.publish(signal);
+      return taken;
     },
     keep: async (commit) => {
       await point(store, `ports/${port}/result`, commit, signal);
@@ -113,13 +118,26 @@ interface Publishing {
   readonly done: Promise<void>;
 }
 
-/** Brings the commits of a run into the person's repository: one at a time, for git locks each name that it writes. */
+interface PublisherParts {
+  readonly repository: Repository;
+  readonly store: RunStore;
+  readonly run: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From there another machine goes on. Absent: the commits stay on this one. */
+  readonly remote?: Pick<RunRemote, "push"> | undefined;
+}
+
+/**
+ * Brings the commits of a run into the person's repository, and from there to the remote: one at a time, for git locks each name that it
+ * writes. What a remote did not take goes there with the next publishing; no work waits for it.
+ */
 export class Publisher {
-  readonly #parts: { readonly repository: Repository; readonly store: RunStore; readonly run: string; readonly clock: Clock };
+  readonly #parts: PublisherParts;
   #running: Promise<void> = Promise.resolve();
   #next: Publishing | undefined;
 
-  constructor(parts: { repository: Repository; store: RunStore; run: string; clock: Clock }) {
+  constructor(parts: PublisherParts) {
     this.#parts = parts;
   }
 
@@ -166,12 +184,28 @@ export class Publisher {
     const { repository, store, run, clock } = this.#parts;
     for (let tries = 1; ; tries++) {
       try {
-        return await repository.publish(store, run, { signal });
+        await repository.publish(store, run, { signal });
+        return await this.#push(signal);
       } catch (error) {
         if (signal.aborted || tries >= PUBLISH_TRIES || !/\.lock'?: File exists/.test(messageOf(error))) throw error;
         await clock.sleep(PUBLISH_WAIT_MS * tries, { signal });
         await this.removeStaleLocks();
       }
+    }
+  }
+
+  /** Whether every publishing goes further than this machine. */
+  get isRemote(): boolean {
+    return this.#parts.remote !== undefined;
+  }
+
+  async #push(signal: AbortSignal): Promise<void> {
+    const { remote, run, logger } = this.#parts;
+    try {
+      await remote?.push(run, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ run, code: codeOf(error), error: messageOf(error) }, `the commits of ${run} are on this machine alone; the next publishing tries again`);
     }
   }
 

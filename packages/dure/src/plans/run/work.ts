@@ -11,6 +11,7 @@ import { decideWrite, makeScope } from "../scope.ts";
 import type { Worker } from "../workers/worker.ts";
 import type { Git } from "../workspace/git.ts";
 import type { TreeViolation } from "../workspace/owned-changes.ts";
+import { RunRemote } from "../workspace/remote.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import type { CommitFiles } from "../context/gather.ts";
@@ -48,6 +49,8 @@ export interface WorkParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where tools of a step report tests; undefined while nothing listens there. */
   readonly hookUrl?: () => string | undefined;
+  /** Where commits go beside this machine: a remote of the repository, or an address. Absent: nowhere. */
+  readonly remote?: string | undefined;
   /** First of the TCP ports that are given out. */
   readonly listenFrom?: number;
 }
@@ -180,7 +183,8 @@ async function openPlace(parts: WorkParts, run: PlanRun, _lease: Lease, signal: 
   const sandbox = await parts.sandbox(run.plan.isolation, { allowSecrets: [...new Set(specs.flatMap((spec) => spec?.allowHome ?? []))].sort(), signal });
   const repository = await Repository.open(run.repository, { git: parts.git, signal });
   const store = await RunStore.open({ repository, folder: join(run.folder, "store.git"), run: run.id, base: run.baseCommit, author: AUTHOR, signal });
-  const publisher = new Publisher({ repository, store, run: run.id, clock: parts.clock });
+  const remote = parts.remote === undefined ? undefined : new RunRemote({ repository, remote: parts.remote, env: parts.env });
+  const publisher = new Publisher({ repository, store, run: run.id, clock: parts.clock, logger: parts.logger, remote });
   await publisher.removeStaleLocks();
   const reader = new CommitReader(store);
   const reading = (commit: string, asking: AbortSignal): Promise<CommitFiles> => reader.files(commit, asking);
