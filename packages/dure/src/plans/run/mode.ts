@@ -120,7 +120,7 @@ const LAYER_FOLDERS = new Set(["domain", "core", "application", "usecases", "use
  * The module that a file is part of: the nearest folder with a manifest of its own below the root, else the first folder that
  * does more than hold others, such as `src/price`. Undefined for tests, documents, and files of the root. Pure.
  */
-export function moduleOf(path: string, manifests: ReadonlySet<string>, isLayered = false): string | undefined {
+function moduleOf(path: string, manifests: ReadonlySet<string>, isLayered = false): string | undefined {
   const folders = path.split("/").slice(0, -1);
   if (folders.length === 0 || folders.some((folder) => NO_MODULES.has(folder) || folder.startsWith("."))) return undefined;
   for (let length = folders.length; length > 0; length--) {

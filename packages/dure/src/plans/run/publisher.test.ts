@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
+import { silentLogger } from "../../kernel/logger.ts";
 import { aScope, startRun, TestRepository, writeFiles } from "../workspace/test-repository.ts";
 import { Publisher } from "./run-files.ts";
 
@@ -10,7 +11,7 @@ test("who leaves takes nobody else's publishing along: a port that is left out, 
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });
   const made = await commit(aScope({ writes: ["src/**"] }), { ref: "ports/a/result" });
-  const publisher = new Publisher({ repository, store, run, clock: systemClock });
+  const publisher = new Publisher({ repository, store, run, clock: systemClock, logger: silentLogger });
   const [leaving, staying] = [new AbortController(), new AbortController()];
 
   const left = publisher.publish(leaving.signal);
@@ -27,7 +28,7 @@ test("when everybody has left, who asks later is published for all the same", as
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });
   const made = await commit(aScope({ writes: ["src/**"] }), { ref: "ports/a/result" });
-  const publisher = new Publisher({ repository, store, run, clock: systemClock });
+  const publisher = new Publisher({ repository, store, run, clock: systemClock, logger: silentLogger });
   const leaving = new AbortController();
 
   const left = publisher.publish(leaving.signal);
