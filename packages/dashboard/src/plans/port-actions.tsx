@@ -1,5 +1,5 @@
 import { Button, NativeSelect, Textarea } from "@mantine/core";
-import { IconMessage2, IconRefresh } from "@tabler/icons-react";
+import { IconMessage2, IconPlayerSkipForward, IconRefresh } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { NOTE_MOST, type PortDetail, type RunDetail } from "dure/client";
 import { useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
@@ -12,11 +12,13 @@ import { PLAN_KEYS, useMayRun } from "./use-plans.ts";
 /** Longest word to a worker, characters. Source: the server's own bound. */
 const WORDS_MOST = 8_000;
 
-/** What a person may do with a port: let it try again with a hint, or speak to its workers. */
+/** What a person may do with a port: let it try again with a hint, speak to its workers, or go on without it. */
 export function PortActions({ run, port }: { run: RunDetail; port: PortDetail }): ReactNode {
   const text = useText();
   const words = text.plans.port;
   const mayRun = useMayRun();
+  const { client } = useParts();
+  const skip = useOrder(run.id, () => client.plans.skip(run.id, port.id));
   const [open, setOpen] = useState<"retry" | "say">();
   if (!mayRun) return null;
   const canRetry = port.status === "failed" && run.status !== "cancelling" && run.status !== "cancelled";
@@ -37,6 +39,12 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
           {words.say}…
         </Button>
       )}
+      {(port.status === "running" || port.status === "ready") && run.status !== "cancelling" && (
+        <Button size="compact-sm" variant="default" leftSection={<IconPlayerSkipForward size={15} />} loading={skip.isPending} onClick={() => window.confirm(words.skipAsk) && skip.mutate()}>
+          {words.skip}
+        </Button>
+      )}
+      {skip.error !== null && <Problem error={skip.error} />}
     </div>
   );
 }

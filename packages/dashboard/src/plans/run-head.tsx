@@ -1,5 +1,5 @@
 import { Button, TextInput } from "@mantine/core";
-import { IconArrowLeft, IconGitMerge, IconPlayerPause, IconPlayerPlay, IconPlayerStop } from "@tabler/icons-react";
+import { IconArrowLeft, IconGitMerge, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, type RunDetail, type RunOrdered } from "dure/client";
@@ -76,9 +76,10 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   const pause = useOrder(run.id, () => client.plans.pause(run.id));
   const resume = useOrder(run.id, () => client.plans.resume(run.id));
   const cancel = useOrder(run.id, () => client.plans.cancel(run.id));
+  const again = useOrder(run.id, () => client.plans.again(run.id));
   if (!mayRun) return <p className="soft small"><Prose text={words.notYours} /></p>;
   const isOver = isRunOver(run.status);
-  const error = pause.error ?? resume.error ?? cancel.error;
+  const error = pause.error ?? resume.error ?? cancel.error ?? again.error;
   const isStored = [pause, resume, cancel].some(({ data }) => data?.carriedOut === false) && !isOver;
   return (
     <div className="run-actions">
@@ -95,6 +96,11 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
       {!isOver && run.status !== "cancelling" && (
         <Button size="compact-sm" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending} onClick={() => window.confirm(words.cancelAsk) && cancel.mutate()}>
           {words.cancel}
+        </Button>
+      )}
+      {(run.status === "partial" || run.status === "failed") && !isMerging && (
+        <Button size="compact-sm" variant="default" title={words.againHint} leftSection={<IconRefresh size={15} />} loading={again.isPending} onClick={() => again.mutate()}>
+          {words.again}
         </Button>
       )}
       {run.report?.commit !== undefined && !isMerging && (

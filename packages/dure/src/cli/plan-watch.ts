@@ -163,6 +163,8 @@ function wordsOf({ type, data }: PlatformEvent): string | undefined {
       return "paused: what works goes on, nothing starts";
     case "run.resume":
       return "goes on";
+    case "run.refused":
+      return `did not do what ${by ?? "somebody"} asked: ${because ?? ""}`.trim();
     case "run.cancel":
       return "is being cancelled";
     case "run.waiting_host":

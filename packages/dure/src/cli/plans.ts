@@ -1,5 +1,5 @@
 import { isRunOver, type DureClient, type PlanRunStatus, type PlanStep, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
-import { isAbort } from "../kernel/errors.ts";
+import { DureError, isAbort } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { seconds, watching } from "./plan-watch.ts";
@@ -206,6 +206,18 @@ export async function cancelRun(id: string, { client, output }: PlansCommand): P
 
 export async function retryPort(id: string, port: string, request: RetryRequest, { client, output }: PlansCommand): Promise<ExitCode> {
   return told(await client.plans.retry(id, port, request), `goes on with another try of ${port}`, output);
+}
+
+/** What a run as a whole can be given: more tokens, or its merge again. */
+export async function retryRun(id: string, { tokens, ...ofPorts }: { tokens: number | undefined; hint: string | undefined; tries: string | undefined; time: string | undefined }, { client, output }: PlansCommand): Promise<ExitCode> {
+  const [option] = Object.entries(ofPorts).find(([, value]) => value !== undefined) ?? [];
+  if (option !== undefined) throw new DureError("USAGE", `--${option} is for a port, and none is named.`, { class: "input", hint: `dure plan retry ${id} PORT --${option} …` });
+  if (tokens !== undefined) return told(await client.plans.extend(id, { tokens }), `has ${tokens} tokens more`, output);
+  return told(await client.plans.again(id), "is merged again", output);
+}
+
+export async function skipPort(id: string, port: string, { client, output }: PlansCommand): Promise<ExitCode> {
+  return told(await client.plans.skip(id, port), `goes on without ${port}`, output);
 }
 
 function told(ordered: RunOrdered, what: string, output: Output): ExitCode {

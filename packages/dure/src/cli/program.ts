@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import { ESCALATION_SEVERITIES, ESCALATION_STATUSES, ESCALATION_TYPES } from "../kernel/escalation.ts";
 import type { DureClient, EscalationsFilter, JobStatus, PlanRunStatus } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
+import { durationMs } from "../kernel/duration.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
@@ -313,17 +314,32 @@ function createProgram({ output, finish }: ProgramParts): Command {
     return cancelRun(id, command);
   });
   run(
-    onServer(add(plan, "retry", "give a failed port another try; what needs it goes on then", ["dure plan retry run_01K… api --hint 'The clock is mocked in the tests.'"]))
+    onServer(
+      add(plan, "retry", "give a failed port another try; what needs it goes on then. Without a port: merge an ended run again, or give a run more tokens", [
+        "dure plan retry run_01K… api --hint 'The clock is mocked in the tests.'",
+        "dure plan retry run_01K… api --tokens 50000 --time 20m",
+        "dure plan retry run_01K…",
+        "dure plan retry run_01K… --tokens 200000",
+      ]),
+    )
       .argument("<run>")
-      .argument("<port>")
+      .argument("[port]")
       .option("--hint <text>", "told to the next try")
-      .option("--tries <number>", "so many tries more (default 1)"),
-    async (id: string, port: string, { hint, tries, ...options }: Common & { hint?: string; tries?: string }) => {
-      const { retryPort, command } = await withPlans(options);
+      .option("--tries <number>", "so many tries more (default 1)")
+      .option("--tokens <number>", "so many tokens more")
+      .option("--time <duration>", "so much time more, such as 20m"),
+    async (id: string, port: string | undefined, { hint, tries, tokens, time, ...options }: Common & { hint?: string; tries?: string; tokens?: string; time?: string }) => {
+      const { retryPort, retryRun, command } = await withPlans(options);
       const { wholeNumber } = await import("./jobs.ts");
-      return retryPort(id, port, { hint, tries: tries === undefined ? undefined : wholeNumber(tries) }, command);
+      const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : wholeNumber(text));
+      if (port === undefined) return retryRun(id, { hint, tries, time, tokens: number(tokens) }, command);
+      return retryPort(id, port, { hint, tries: number(tries), tokens: number(tokens), timeMs: time === undefined ? undefined : durationMs(time) }, command);
     },
   );
+  run(onServer(add(plan, "skip", "go on without a port; one that works is stopped", ["dure plan skip run_01K… api"])).argument("<run>").argument("<port>"), async (id: string, port: string, options: Common) => {
+    const { skipPort, command } = await withPlans(options);
+    return skipPort(id, port, command);
+  });
   run(
     onServer(add(plan, "say", "tell a member of a port's pair something", ["dure plan say run_01K… api 'Leave the old route alone.'", "dure plan say run_01K… api 'Test 429 too.' --to tester"]))
       .argument("<run>")

@@ -424,6 +424,16 @@ export class PlansClient {
     return this.#post(`${pathOf(id)}/cancel`, undefined, options);
   }
 
+  /** Merges a run again that has ended, or begins it where nothing had begun. */
+  again(id: string, options: Options = {}): Promise<RunOrdered> {
+    return this.#post(`${pathOf(id)}/again`, undefined, options);
+  }
+
+  /** More tokens for the run; what had stopped for want of them goes on. */
+  extend(id: string, request: { readonly tokens: number }, options: Options = {}): Promise<RunOrdered> {
+    return this.#post(`${pathOf(id)}/extend`, request, options);
+  }
+
   /** Takes the result over into a branch. */
   merge(id: string, request: { readonly into?: string | undefined } = {}, options: Options = {}): Promise<MergeOutcome> {
     return this.#post(`${pathOf(id)}/merge`, request, options);
@@ -448,6 +458,11 @@ export class PlansClient {
   /** Another try for a port that failed; an ended run goes on with it. */
   retry(id: string, port: string, request: RetryRequest = {}, options: Options = {}): Promise<RunOrdered> {
     return this.#post(`${pathOf(id, port)}/retry`, request, options);
+  }
+
+  /** Goes on without the port; one that works is stopped. */
+  skip(id: string, port: string, options: Options = {}): Promise<RunOrdered> {
+    return this.#post(`${pathOf(id, port)}/skip`, undefined, options);
   }
 
   /** Tells a member of a port's pair something. */

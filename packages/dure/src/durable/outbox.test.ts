@@ -195,7 +195,7 @@ test("while the outside says that it is asked too often, what may have arrived i
 
   outbox.start();
 
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "failed" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed" });
   expect(send).toHaveBeenCalledTimes(2);
   expect(looks).toBe(14);
 });

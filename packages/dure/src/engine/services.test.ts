@@ -154,7 +154,7 @@ async function serverOf(there: TestEngine): Promise<{ url: string } & AsyncDispo
     locale: "ko",
   });
   const { url } = await startServer(app, { port: 0 });
-  return { url, [Symbol.asyncDispose]: async () => void (await app.close()) };
+  return { url, [Symbol.asyncDispose]: () => app.close() };
 }
 
 test("a remote service passes events, DONE and errors through unchanged, once for a turn", async () => {

@@ -66,7 +66,7 @@ export function effectEscalation(turn: ClaimedTurn, locale: string, place: Askin
 
 /** A yes whose call was not made: the turn that it began failed before, or none of the agents that ran has the tool. */
 export function unusedEscalation(turn: ClaimedTurn, locale: string, answer: EscalationAnswer): TurnEscalation {
-  const tool = String(answer.context["tool"]);
+  const tool = answer.context["tool"] as string; // only a question about a tool has an answer that can be unused
   return {
     ...escalationOf(turn),
     type: "blocked",

@@ -209,7 +209,7 @@ export class TurnRun implements TurnMachinery {
   async #assertYesUsed(): Promise<void> {
     if (!(await this.#isYesUnused())) return;
     const { context } = this.#facts.escalation!;
-    throw new DureError("APPROVAL_UNUSED", `${String(context["tool"])} was approved, but no agent that ran in ${this.#leaf!.name}/${this.#flow} has it.`, { hint: "Let the flow that asks run the agent with the tool when turn.escalation is there." });
+    throw new DureError("APPROVAL_UNUSED", `${context["tool"] as string} was approved, but no agent that ran in ${this.#leaf!.name}/${this.#flow} has it.`, { hint: "Let the flow that asks run the agent with the tool when turn.escalation is there." });
   }
 
   async #isYesUnused(): Promise<boolean> {

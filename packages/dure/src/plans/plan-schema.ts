@@ -175,7 +175,7 @@ export const planSchema = settings({
   roles: z.union([z.enum(["hexagonal", "modules"], { error: ROLES_WORDS }), z.record(id, role, { error: ROLES_WORDS })], { error: ROLES_WORDS }),
   limits: limits.optional(),
   isolation: oneOf(["enforced", "audit"]).optional(),
-  violations: oneOf(["stop", "refuse"]).optional(),
+  violations: oneOf(["stop", "refuse", "report"]).optional(),
   workers: z.record(id, worker, { error: "must be workers by role, and default and orchestrator" }),
   contracts: z
     .array(settings({ path: filePath, by: oneOf(["orchestrator"]) }), { error: "must be a list such as [{ path: src/ports/sessions.ts, by: orchestrator }]" })

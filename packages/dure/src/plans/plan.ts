@@ -17,7 +17,10 @@ export interface Plan {
   readonly limits: PlanLimits;
   /** `audit`: violations are found after the fact, because it was asked for. Default `enforced`. */
   readonly isolation: "enforced" | "audit";
-  /** `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused and recorded, and it goes on. Default `stop`. */
+  /**
+   * `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused and recorded, and it goes on. `report`: so, and
+   * what it changed beside its paths is left out and recorded, which else ends its try. Default `stop`.
+   */
   readonly violations: OnViolation;
   readonly workers: PlanWorkers;
   readonly contracts: readonly Contract[];
@@ -25,7 +28,7 @@ export interface Plan {
   readonly ports: readonly Port[];
 }
 
-export type OnViolation = "stop" | "refuse";
+export type OnViolation = "stop" | "refuse" | "report";
 
 /** One unit of work. */
 export interface Port {

@@ -20,7 +20,7 @@ export function scopeOf(plan: Pick<Plan, "roles" | "contracts" | "ports"> & Part
   const { others, needed } = neighboursOf(plan.ports, port);
   const shared = {
     contracts,
-    ...(plan.violations === "refuse" && { onViolation: plan.violations }),
+    ...(plan.violations !== undefined && plan.violations !== "stop" && { onViolation: plan.violations }),
     withheld: [...others, ...context.exclude],
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
     ...(role?.forbidden && { forbidden: role.forbidden }),

@@ -35,7 +35,7 @@ class ToldRun {
 
 function eventOf(words: string, { state }: SchedulerDecision): SchedulerEvent {
   const [first = "", second = ""] = words.split(" ");
-  if (first === "retry") return { type: "retry", port: second };
+  if (first === "retry" || first === "skip") return { type: first, port: second };
   if (first === "pause" || first === "resume" || first === "cancel") return { type: first };
   const type = ({ ok: "succeeded", bad: "failed", stopped: "stopped" } as const)[second]!;
   return { type, port: first, attempt: portState(state, first).attempt };
@@ -98,6 +98,19 @@ describe("a run", () => {
     run.tell("b ok");
     expect(run.tell("c ok")).toEqual(["end success: a b c d | "]);
     expect(run.tell("retry a")).toEqual(["refused: port-not-failed"]);
+  });
+
+  test("goes on without a port that waits for a slot, and takes it up again once when it is retried", () => {
+    const run = new ToldRun({ a: "", b: "", c: "", d: "c" }, 1);
+    expect(run.tell("skip d")).toEqual(["refused: port-not-ready"]);
+    expect(run.tell("skip a")).toEqual([]); // c runs first: d waits behind it
+    expect(run.statuses()).toEqual({ a: "failed", b: "ready", c: "running", d: "waiting" });
+
+    expect(run.tell("retry a")).toEqual([]);
+    expect(run.tell("c ok")).toEqual(["start a"]);
+    expect(run.tell("a ok")).toEqual(["start b"]);
+    expect(run.tell("b ok")).toEqual(["start d"]);
+    expect(run.tell("d ok")).toEqual(["end success: a b c d | "]);
   });
 
   test("keeps a port blocked as long as another one that it needs has failed", () => {

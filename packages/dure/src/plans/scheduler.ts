@@ -40,6 +40,8 @@ export interface SchedulerState {
 export type SchedulerEvent =
   | { readonly type: "succeeded" | "failed" | "stopped"; readonly port: string; readonly attempt: number }
   | { readonly type: "retry"; readonly port: string }
+  /** The run goes on without a port that waits for a slot; one that runs is stopped first, and reported as failed. */
+  | { readonly type: "skip"; readonly port: string }
   | { readonly type: "pause" | "resume" | "cancel" };
 
 /** What is to be done, in this order. Whatever is started is reported back, else the run does not end. */
@@ -55,7 +57,7 @@ export type SchedulerAction =
   | { readonly type: "end"; readonly outcome: RunOutcome; readonly kept: readonly string[]; readonly missing: readonly string[] };
 
 /** Why an event changed nothing. */
-export type Refusal = "stale-report" | "not-cancelling" | "run-over" | "run-cancelled" | "already-paused" | "not-paused" | "already-cancelling" | "port-not-failed" | "port-blocked";
+export type Refusal = "stale-report" | "not-cancelling" | "run-over" | "run-cancelled" | "already-paused" | "not-paused" | "already-cancelling" | "port-not-failed" | "port-not-ready" | "port-blocked";
 
 export interface SchedulerDecision {
   readonly state: SchedulerState;
@@ -126,6 +128,9 @@ export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerD
       run.status = state.status === "paused" ? "paused" : "running";
       run.makeReady(positionOf(state.graph, event.port));
       break;
+    case "skip":
+      fail(run, positionOf(state.graph, event.port));
+      break;
     case "pause":
       run.status = "paused";
       break;
@@ -176,6 +181,8 @@ function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefi
       if (port.status === "blocked") return "port-blocked";
       return port.status === "failed" ? undefined : "port-not-failed";
     }
+    case "skip":
+      return portState(state, event.port).status === "ready" ? undefined : "port-not-ready";
     case "pause":
       if (isRunOver(status)) return "run-over";
       if (status === "cancelling") return "already-cancelling";
@@ -256,6 +263,7 @@ function settle(run: Draft): SchedulerDecision {
   while (run.status === "running" && run.counts.running < run.maxConcurrency && run.counts.ready > 0) {
     const { first, rest } = takeFirst(run.ready, run.isBefore)!;
     run.ready = rest;
+    if (run.port(first).status !== "ready") continue; // it was left out, or stands here twice since
     const attempt = run.port(first).attempt + 1;
     run.change(first, { attempt });
     run.turn(first, "running");

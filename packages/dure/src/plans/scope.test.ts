@@ -137,10 +137,10 @@ ${more}`;
   });
 
   test("what follows from a refusal goes with the scope, as the plan says", () => {
-    const [stop, refuse] = ["", "violations: refuse\n"].map((more) => parsePlan("plan.yaml", text("modules").replace("ports:", `${more}ports:`)));
+    const [stop, refuse, report] = ["", "violations: refuse\n", "violations: report\n"].map((more) => parsePlan("plan.yaml", text("modules").replace("ports:", `${more}ports:`)));
 
-    expect([stop!.violations, refuse!.violations]).toEqual(["stop", "refuse"]);
-    expect([stop!, refuse!].map((plan) => makeScope(scopeOf(plan, plan.ports[0]!, "tester")).onViolation)).toEqual(["stop", "refuse"]);
+    expect([stop!.violations, refuse!.violations, report!.violations]).toEqual(["stop", "refuse", "report"]);
+    expect([stop!, refuse!, report!].map((plan) => makeScope(scopeOf(plan, plan.ports[0]!, "tester")).onViolation)).toEqual(["stop", "refuse", "report"]);
     expect(readPlan("plan.yaml", text("modules").replace("ports:", "violations: shrug\nports:")).problems).toHaveLength(1);
   });
 

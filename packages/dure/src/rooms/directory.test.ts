@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { silentLogger, type Logger } from "../kernel/logger.ts";
+import { silentLogger } from "../kernel/logger.ts";
 import { Directory, type RoomAgent } from "./directory.ts";
 
 const RUDA: RoomAgent = { id: "ruda", displayName: "루다", service: "ruda", leads: true, channel: "general", accounts: { web: { id: "ruda" }, discord: { id: "ruda-bot", platformId: "111" } } };
@@ -21,7 +21,7 @@ test("M3 the table is logged, one line per agent, and who has no account on a pl
   const lines: string[] = [];
   const note = (level: string) => (_fields: unknown, message: string) => void lines.push(`${level} ${message}`);
 
-  new Directory({ agents: [RUDA, EDEN], channels: [] }).log({ ...silentLogger, info: note("info"), warn: note("warn") } as Logger, ["web", "discord"]);
+  new Directory({ agents: [RUDA, EDEN], channels: [] }).log({ ...silentLogger, info: note("info"), warn: note("warn") }, ["web", "discord"]);
 
   expect(lines).toEqual([
     "info agent ruda (루다) is web:ruda, discord:ruda-bot, its channel is general",

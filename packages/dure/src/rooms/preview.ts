@@ -10,6 +10,8 @@ import { cutText } from "./text.ts";
 
 /** Between two edits of one message, milliseconds. Source: docs/spec/collaboration §9. */
 const SHOW_EVERY_MS = 1_000;
+/** How often it is looked whether there is something to show, milliseconds. Source: our choice. */
+const LOOK_EVERY_MS = 100;
 
 /** Of a handling: what its preview is posted under. The same in every process, so that the platform keeps one. */
 export function previewKey(handling: string): string {
@@ -34,7 +36,8 @@ export class Preview {
   constructor(setting: RoomsSetting, parts: PreviewParts) {
     this.#setting = setting;
     this.#parts = parts;
-    this.#cancel = setting.clock.every(SHOW_EVERY_MS, () => {
+    this.#quietUntil = setting.clock.monotonic() + SHOW_EVERY_MS;
+    this.#cancel = setting.clock.every(LOOK_EVERY_MS, () => {
       this.#showing ??= this.#show().finally(() => (this.#showing = undefined));
     });
   }
@@ -62,19 +65,25 @@ export class Preview {
     try {
       if (this.#platformId === undefined) {
         const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
-        if (!begun) return void this.#cancel?.(); // settled, or taken by another
+        if (!begun) return this.#cancel?.(); // settled, or taken by another
         this.#platformId = begun.preview === "" ? (await adapter.post(post, { signal: this.#over.signal })).platformId : begun.preview;
         await database.query(POSTED, [handling, this.#platformId]);
-        if (begun.preview === "") return void (this.#shown = text);
+        if (begun.preview === "") return this.#wasShown(text);
       }
       await adapter.edit!(post, this.#platformId, { signal: this.#over.signal });
-      this.#shown = text;
+      this.#wasShown(text);
     } catch (error) {
       // It is only a preview: the answer comes through the outbox, whatever becomes of this.
       logger.debug({ handling, error: messageOf(error) }, `what ${account.agent} writes is not shown: ${messageOf(error)}`);
       if (error instanceof ChannelError && (error.failure === "rate-limited" || error.failure === "transient")) this.#quietUntil = clock.monotonic() + (error.retryAfterMs ?? SHOW_EVERY_MS);
       else this.#cancel?.();
     }
+  }
+
+  /** The second counts from the platform's answer: an edit that was long under way is not followed at once. */
+  #wasShown(text: string): void {
+    this.#shown = text;
+    this.#quietUntil = this.#setting.clock.monotonic() + SHOW_EVERY_MS;
   }
 }
 

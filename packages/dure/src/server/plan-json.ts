@@ -232,7 +232,7 @@ const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit"
 const PORT_KEYS = ["id", "status", "because", "attempt", "triesPair", "triesOrchestrator", "spentMs", "timeMs", "tokensIn", "tokensOut", "tokensMost", "hint", "grants", "startCommit", "resultCommit", "startedAt", "finishedAt"] as const satisfies readonly (keyof PlanPort)[];
 const STEP_KEYS = ["id", "node", "port", "try", "kind", "member", "worker", "status", "starts", "progress", "task", "tokensIn", "tokensOut", "log", "startedAt", "seenAt", "finishedAt"] as const satisfies readonly (keyof PlanStep)[];
 
-function planToWire({ name, base, setup, integration, roles, limits, isolation, violations = "stop", workers, contracts }: Plan): z.infer<typeof RunDetailJson>["definition"] {
+function planToWire({ name, base, setup, integration, roles, limits, isolation, violations, workers, contracts }: Plan): z.infer<typeof RunDetailJson>["definition"] {
   const workerOf = ([role, spec]: [string, WorkerSpec]): object => ({ role, kind: spec.kind, ...("command" in spec && { command: spec.command }), ...("model" in spec && { model: spec.model }) });
   const all: [string, WorkerSpec][] = [...(workers.default ? [["default", workers.default] as [string, WorkerSpec]] : []), ...(workers.orchestrator ? [["orchestrator", workers.orchestrator] as [string, WorkerSpec]] : []), ...Object.entries(workers.byRole)];
   return toWire({ plan: name, base, setup, integration, roles: roles.preset, limits, isolationWanted: isolation, violations, workers: all.map(workerOf), contracts }) as z.infer<typeof RunDetailJson>["definition"];

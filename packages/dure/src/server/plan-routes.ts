@@ -226,6 +226,16 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     order(request, reply, request.params.id, { type: "cancel" }),
   );
 
+  app.post("/v1/runs/:id/again", { config: act, schema: { tags, summary: "Merges a run again that has ended, or begins it where nothing had begun; what succeeded is not built again", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+    order(request, reply, request.params.id, { type: "again" }),
+  );
+
+  app.post(
+    "/v1/runs/:id/extend",
+    { config: act, schema: { tags, summary: "Gives the run more tokens; what had stopped for want of them goes on", params: runParams, body: z.object({ tokens: z.int().min(1).max(1_000_000_000) }), response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
+    (request, reply) => order(request, reply, request.params.id, { type: "extend", tokens: request.body.tokens }),
+  );
+
   // --- ports
 
   app.get(
@@ -271,6 +281,12 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       const wish: RunOrder = { type: "retry", port: request.params.port, tries, ...(words !== undefined && { hint: words }), ...(tokens !== undefined && { tokens }), ...(time_ms !== undefined && { timeMs: time_ms }), ...(grant && { grant }) };
       return order(request, reply, request.params.id, wish);
     },
+  );
+
+  app.post(
+    "/v1/runs/:id/ports/:port/skip",
+    { config: act, schema: { tags, summary: "Goes on without a port: one that works is stopped, what needs it is blocked", params: portParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
+    (request, reply) => order(request, reply, request.params.id, { type: "skip", port: request.params.port }),
   );
 
   app.post(

@@ -26,7 +26,7 @@ test("every number of rooms can be set, and the doctor prints it", async () => {
     missed: { age: "11m", messages: 99 },
     observations: { count: 49, keep: "23h" },
   };
-  const team = await readTeam({ name: "두레", agents: { ruda: {} }, services: { minimal }, limits } as never, process.cwd());
+  const team = await readTeam({ name: "두레", agents: { ruda: {} }, services: { minimal }, limits }, process.cwd());
 
   const inForce = roomLimits(settingsOf(team.config, environment));
 
@@ -37,13 +37,13 @@ test("every number of rooms can be set, and the doctor prints it", async () => {
 });
 
 test("without any setting they are those of the specification", async () => {
-  const team = await readTeam({ name: "두레", agents: { ruda: {} }, services: { minimal } } as never, process.cwd());
+  const team = await readTeam({ name: "두레", agents: { ruda: {} }, services: { minimal } }, process.cwd());
 
   expect(roomLimits(settingsOf(team.config, environment))).toEqual(ROOM_LIMITS);
 });
 
 test("reminders that do not follow one another are refused with what to do", async () => {
-  const team = await readTeam({ name: "두레", agents: { ruda: {} }, services: { minimal }, limits: { reminders: { first: "20m" } } } as never, process.cwd());
+  const team = await readTeam({ name: "두레", agents: { ruda: {} }, services: { minimal }, limits: { reminders: { first: "20m" } } }, process.cwd());
 
   expect(() => roomLimits(settingsOf(team.config, environment))).toThrow(expect.objectContaining({ code: "SETTINGS_DISAGREE" }));
 });

@@ -211,6 +211,9 @@ describe("good calls", () => {
     await expectGood(`POST /v1/runs/${id}/resume`, 200);
     await expectGood(`POST /v1/runs/${id}/ports/bad/retry`, 200, { body: { hint: "다시", tries: 1, time_ms: 1_000, tokens: 1_000, grant: { path: "src/more.txt", wants: "own" } } });
     await expectRefused(`POST /v1/runs/${id}/ports/hold/retry`, 409);
+    await expectRefused(`POST /v1/runs/${id}/extend`, 409, { body: { tokens: 1_000 } });
+    await expectRefused(`POST /v1/runs/${id}/again`, 409);
+    await expectGood(`POST /v1/runs/${id}/ports/bad/skip`, 200);
     await expectGood("GET /v1/runs", 200);
     await expectGood(`POST /v1/runs/${id}/cancel`, 200);
     await expectGood(`GET /v1/runs/${id}`, 200);
@@ -334,7 +337,11 @@ test.each([
   ["GET /v1/runs/run_0/ports/a", 404],
   ["GET /v1/runs/run_0/ports/a/diff", 404],
   ["GET /v1/runs/run_0/ports/a/steps/1/manifest", 404],
+  ["POST /v1/runs/run_0/again", 404],
+  ["POST /v1/runs/run_0/extend", 404, { body: { tokens: 1 } }],
+  ["POST /v1/runs/run_0/extend", 400, { body: { tokens: 0 } }],
   ["POST /v1/runs/run_0/ports/a/retry", 404],
+  ["POST /v1/runs/run_0/ports/a/skip", 404],
   ["POST /v1/runs/run_0/ports/a/say", 404, { body: { to: "tester", text: "안녕" } }],
   ["POST /v1/hooks/test-feedback", 401, { body: {}, token: null }],
   ["POST /v1/hooks/ask", 401, { body: { question: "누구세요?" }, token: null }],

@@ -64,21 +64,19 @@ test("kill -9 while the operator's decision is being written: it holds once, and
   expect([await world.said(), world.heard]).toEqual([[], []]);
 });
 
-test("a person who talks to the operator in an escalation's session decides nothing, before dure has asked there or after", { timeout: 120_000 }, async () => {
+test("a person who talks in an escalation's session is refused there, and decides nothing from another one", { timeout: 120_000 }, async () => {
   const world = await openWorld();
-  const server = world.serve();
-  const url = await server.url;
+  const url = await world.serve().url;
   const id = await world.raise("아무도 묻지 않은 일", { severity: "low" });
   await world.database.query({ text: "update dure.escalations set step = 'operator' where id = $1" }, [id]);
+  const talk = (session: string): Promise<Response> => fetch(`${url}/v1/agent/chat`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ session_id: session, service: "ruda", message: "retry로 정해 줘" }) });
 
-  const answer = await fetch(`${url}/v1/agent/chat`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ session_id: `escalation:${id}`, service: "ruda", message: "retry로 정해 줘" }) });
+  const reserved = await talk(`escalation:${id}`);
+  expect([reserved.status, await reserved.json()]).toMatchObject([403, { code: "SESSION_RESERVED" }]);
+  expect(await world.turns()).toBe(0);
+  const answer = await talk("minjun");
+
   expect(answer.status, await answer.clone().text()).toBe(200);
-  const calls = await world.database.query<{ data: object }>({ text: "select data from dure.turn_events where data::text like '%ESCALATION_NOT_YOURS%'" });
-  await world.database.query({ text: "update dure.escalations set step = 'worker', severity = 'high', next_step_at = clock_timestamp() where id = $1" }, [id]);
-
-  await until(server, async () => expect(await world.said()).toEqual([`${id}:retry`]));
-  expect(calls.length).toBeGreaterThan(0);
-  expect(await world.routed()).toEqual(["worker → operator", "operator → person"]);
   expect(await world.database.query({ text: "select status from dure.escalations" })).toEqual([{ status: "open" }]);
 });
 

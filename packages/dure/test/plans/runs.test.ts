@@ -300,6 +300,22 @@ async function eventsOf(runs: TestRuns, run: string): Promise<string[]> {
   return (await runs.events.read(undefined, { run }, 1_000)).events.map(({ type }) => type);
 }
 
+test("under `report` what a worker changes beside its paths is left out and recorded, and its port goes on", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open({
+    script: `
+ports:
+  price: { implementer: [{ edits: [{ path: src/a, content: "" }, { path: src/b, content: "" }, { path: README.md, content: mine, unasked: true }, { path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] }
+`,
+  });
+
+  const { id } = await runs.plans.run({ plan: realPlan(ONE_PORT("", "isolation: audit\nviolations: report")), repository: repository.folder, by: "me" });
+  const run = await ended(runs, id);
+
+  expect(run.status).toBe("success");
+  expect((await repository.git("diff", "--name-only", "main", "dure/one")).split("\n")).toEqual(["src/price/price.mjs"]);
+  expect((await runs.plans.records.violations(id)).map(({ path, found }) => `${path} ${found}`)).toEqual(["src/a request", "src/b request", "README.md commit"]);
+});
+
 test("every question that a worker's failure asks has an answer with which its port goes on: the path, a hint, more tokens, an agent that is there now", { timeout: 180_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "dure-agent-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -374,7 +390,7 @@ ports:
   const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
   await ended(runs, id);
   const { items } = await runs.inbox.list({ tenant: "", run: id, status: "open", type: "ownership" });
-  expect(items.map(({ context }) => context["path"]).toSorted()).toEqual(["docs/a.md", "src/shared.txt", "src/shared.txt"]); // each path is a question
+  expect(items.map(({ context }) => context["path"] as string).toSorted((one, other) => one.localeCompare(other))).toEqual(["docs/a.md", "src/shared.txt", "src/shared.txt"]); // each path is a question
   for (const { id: asked, context } of items) if (context["path"] === "src/shared.txt") await runs.inbox.answer(asked, { value: "own" }, { tenant: "", name: "민준" });
   await expect.poll(async () => (await eventsOf(runs, id)).includes("merge.conflict"), { timeout: 90_000 }).toBe(true);
   await ended(runs, id);

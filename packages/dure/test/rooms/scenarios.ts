@@ -3,7 +3,7 @@ import { eventually } from "../until.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
 import type { StoredRole } from "../../src/rooms/room-store.ts";
 import type { TestPlatform } from "./platform.ts";
-import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
 import { NAMES, startTestTeam, type Behave, type Name, type TestTeam, type TestTeamOptions } from "./team.ts";
 
 /** The scenarios of docs/spec/collaboration, on any platform. */
@@ -144,7 +144,7 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
 
       test("T7 when the record was lost nobody answers without a mention, one line warns, and a mention registers again", async () => {
         const warnings: string[] = [];
-        const { platform, team } = await start({ logger: { ...silentLogger, warn: (_fields: unknown, message: string) => void warnings.push(message) } as Logger });
+        const { platform, team } = await start({ logger: { ...silentLogger, warn: (_fields: unknown, message: string) => void warnings.push(message) } });
         const { threadId: thread } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
         await settled(team);
         await team.database.query({ text: "delete from dure.participants" });

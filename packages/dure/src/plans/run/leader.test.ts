@@ -438,7 +438,7 @@ test("two runs of one machine have TCP ports of their own, and give them back", 
   const runs = await open({ build: async () => (await gate.promise, done) });
   const ids = (await Promise.all(["a", "b"].map((id) => runs.plans.run({ plan: planOf({ [id]: "" }), repository: "/r", by: "me" })))).map(({ id }) => id);
   const slots = (): Promise<(number | null)[]> => Promise.all(ids.map(async (id) => (await runs.plans.get(id)).listenSlot));
-  await expect.poll(async () => (await slots()).toSorted()).toEqual([0, 1]);
+  await expect.poll(async () => (await slots()).toSorted((one, other) => (one ?? -1) - (other ?? -1))).toEqual([0, 1]);
 
   gate.resolve();
 

@@ -379,7 +379,7 @@ export class RunLeader {
     return { changes: [given], runChange, ...(order.tokens !== undefined && { settles: [{ ports: [port.id], types: ["token_exhausted"] }] }) };
   }
 
-  /** The run goes on without the port: a working one is stopped first, one that waits for a slot is stopped when it begins. */
+  /** The run goes on without the port: a working one is stopped first. */
   #skip(state: SchedulerState, { id }: OpenOrder, name: string): Obeyed {
     const port = this.#ports.get(name);
     if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
@@ -387,8 +387,9 @@ export class RunLeader {
     switch (status) {
       case "failed":
         return { changes: [{ position: port.position, because: LEFT_OUT }], settles: [{ ports: [name], except: ["dependency"] }] };
-      case "running":
       case "ready":
+        return { decisions: [decide(state, { type: "skip", port: name })], changes: [{ position: port.position, because: LEFT_OUT }] };
+      case "running":
         this.#running.get(name)?.controller.abort(new DureError(LEFT_OUT.code, LEFT_OUT.message));
         this.#underWay = new Set([...this.#underWay, id]);
         return { later: true };
@@ -715,6 +716,7 @@ const REFUSALS: Readonly<Record<OrderRefusal, string>> = {
   "run-succeeded": "The run has succeeded.",
   "run-unbounded": "The run has no bound of tokens.",
   "port-succeeded": "The port has succeeded meanwhile.",
+  "port-not-ready": "The port does not wait for a slot.",
   "port-waiting": "The port has not begun; what it needs is still worked on.",
   "run-over": "The run has ended.",
   "run-cancelled": "The run was cancelled.",

@@ -44,6 +44,8 @@ export interface TakenWork {
 export interface PortFiles {
   readonly tree: string;
   readonly scratch: string;
+  /** In it: of whoever answers the working member's questions. */
+  readonly answers: string;
   /** The run's start with the results of what the port needs; the same for the same results. */
   compose(results: readonly { readonly port: string; readonly commit: string; readonly base: string }[]): Promise<{ readonly commit: string } | { readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[] }>;
   /** Makes the tree exactly this commit; what is ignored (what the set-up made) stays. */
@@ -352,7 +354,7 @@ class PairWork {
   /** What of a member's part somebody must decide about before the port can go on. Once that is decided, its try is over. */
   #failureOf({ result, violations, refused = [] }: Made, member: Member): PortFailure | undefined {
     const hint = "Give it the path, or tell it to leave it alone.";
-    if (violations.length > 0) {
+    if (violations.length > 0 && this.#run.plan.violations !== "report") {
       const paths = violations.map(({ path }) => path);
       return new PortFailure("ownership-violated", { code: "OWNERSHIP_VIOLATED", message: `The ${member} changed ${paths.slice(0, 3).join(", ")}${paths.length > 3 ? ` and ${paths.length - 3} more` : ""}, which it does not own. Nothing of that was taken.`, hint }, { paths: paths.slice(0, 50) });
     }
@@ -555,7 +557,7 @@ class PairWork {
       prompt: `You are the ${other} of the port "${this.#port.title}". Your partner asks:\n\n${question.text}\n\nAnswer in a few sentences. Change no file. The task of the port is:\n${this.#port.goal}`,
       scope: readOnly,
       tree: this.#files.tree,
-      scratch: this.#files.scratch,
+      scratch: this.#files.answers,
       sandbox,
       confinement,
       env: this.#parts.environment(this.#port, spec, this.#files, step),

@@ -59,12 +59,13 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
   const { run, repository, store, home, signal } = parts;
   const tree = await PortTree.open({ folder: join(run.folder, "ports", port), port, store });
   await tree.lease({ run: run.id, ...parts.lease });
-  for (const name of ["home", "tmp"]) await mkdir(join(tree.scratch, name), { recursive: true });
-  const secrets = await secretsIn(home);
-  const confined = (confinement: Confinement): Confinement => ({ ...confinement, hidden: [...confinement.hidden, ...secrets] });
+  for (const name of ["home", "tmp", "answers"]) await mkdir(join(tree.scratch, name), { recursive: true });
+  // The database, its password, trees of other runs: of all that dure keeps a process sees its own tree and scratch folder.
+  const confined = (confinement: Confinement): Confinement => ({ ...confinement, hidden: [...confinement.hidden, home] });
   return {
     tree: tree.tree,
     scratch: tree.scratch,
+    answers: join(tree.scratch, "answers"),
     compose: async (results) => {
       const composed = await store.compose(run.startCommit ?? run.baseCommit, results, { message: `What ${port} starts from\n`, at: run.createdAt, signal });
       if (composed.conflicts.length > 0) return { conflicts: composed.conflicts };
@@ -98,12 +99,6 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
 async function point(store: RunStore, ref: string, commit: string, signal: AbortSignal): Promise<void> {
   const known = await store.read(ref, { signal });
   await store.write(ref, commit, { ...(known !== undefined && { expected: known }), signal });
-}
-
-/** What lies in dure's folder beside the runs: the database, its password, what is for dure alone. */
-async function secretsIn(home: string): Promise<string[]> {
-  const names = await readdir(home).catch(() => []);
-  return names.filter((name) => name !== "plans").map((name) => join(home, name));
 }
 
 /** A lock of git this old is nobody's: its process was killed, milliseconds. Source: our choice; writing a ref takes milliseconds. */

@@ -128,7 +128,7 @@ export class WorkerDesk {
     this.#alive = true;
     this.#violations += 1;
     this.#put({ type: "violation", ...violation, path: headOf(violation.path, 1_024), ...(violation.detail !== undefined && { detail: headOf(violation.detail, 500) }) });
-    if (this.#assignment.scope?.onViolation === "refuse" || this.#violations < this.#assignment.stopAtViolation) return;
+    if ((this.#assignment.scope?.onViolation ?? "stop") !== "stop" || this.#violations < this.#assignment.stopAtViolation) return;
     this.stop(workerError("WORKER_STOPPED_VIOLATIONS", `The worker was stopped at violation ${this.#violations}: it wanted to ${violation.wanted} ${headOf(violation.path, 200)}.`));
   }
 
