@@ -311,6 +311,11 @@ class ReferenceRun {
         return true;
       case "retry":
         return !this.isCancelled && this.failed.delete(port);
+      case "skip":
+        if (this.status(port) !== "ready") return false;
+        this.failed.add(port);
+        this.unhealed.add(port);
+        return true;
       case "pause":
         if (this.isOver || this.isCancelled || this.isPaused) return false;
         return (this.isPaused = true);
@@ -348,7 +353,9 @@ function drawEvent({ kind, pick, isStale }: { kind: number; pick: number; isStal
   if (kind < 70) return { type: "failed", port: `p${reported}`, attempt };
   if (kind < 78) return { type: "stopped", port: `p${reported}`, attempt };
   if (kind < 88) return { type: "retry", port: `p${failed.length > 0 && kind % 3 !== 0 ? failed[pick % failed.length]! : anybody}` };
-  if (kind < 92) return { type: "pause" };
+  const ready = reference.all("ready");
+  if (kind < 90) return { type: "skip", port: `p${ready.length > 0 && kind % 2 === 0 ? ready[pick % ready.length]! : anybody}` };
+  if (kind < 93) return { type: "pause" };
   return { type: kind < 98 ? "resume" : "cancel" };
 }
 
