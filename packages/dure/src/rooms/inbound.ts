@@ -88,7 +88,7 @@ export class Inbound implements ChannelPort {
         await tx.query(FORGET_PARTICIPANT, [place.id, account.agent]);
         await store.emit(tx, [{ type: "room.access_lost", role: "system", room: place.id, agent: account.agent, data: { account: account.id } }]);
         await store.escalate(tx, {
-          subject: `room:access:${account.agent}:${place.id}`,
+          subject: deafSubject(account, place),
           type: "account",
           severity: "medium",
           tenant: place.tenant,
@@ -96,7 +96,7 @@ export class Inbound implements ChannelPort {
           title: `${account.displayName} → ${place.name}: ${this.#adapter.name} does not let it in any more.`,
           context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
         });
-        this.#deaf.add(deafKey(account, place));
+        this.#deaf.add(deafSubject(account, place));
       }
       if (change.kind === "thread-archived" || change.kind === "thread-opened") await tx.query(ARCHIVE, [place.id, change.kind === "thread-archived"]);
       if (change.kind === "renamed") await tx.query(RENAME, [place.id, change.name]);
@@ -112,7 +112,7 @@ export class Inbound implements ChannelPort {
   /** Reads what came while nobody listened: young messages are decided as usual, older ones recorded; an old mention is told to have been missed. */
   async mayHaveMissed(account: ChannelAccount): Promise<void> {
     const { database, limits } = this.#setting;
-    for (const { key } of await database.query<{ key: string }>(DEAF, [account.agent])) this.#deaf.add(key);
+    for (const { subject } of await database.query<{ subject: string }>(DEAF, [account.agent])) this.#deaf.add(subject);
     const newest = this.#adapter.newestIn?.(account) ?? new Map<string, string>();
     const places = await database.query<Unread & { thread: string; is_idle: boolean }>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs, [...newest.keys()]]);
     for (const { is_idle, thread, ...unread } of places) {
@@ -166,13 +166,11 @@ export class Inbound implements ChannelPort {
 
   /** What was reported of this place and account is over: nobody has to do anything about it any more. */
   async #hearsAgain(account: ChannelAccount, place: Place): Promise<void> {
-    const key = deafKey(account, place);
-    if (!this.#deaf.has(key)) return;
+    const subject = deafSubject(account, place);
+    if (!this.#deaf.has(subject)) return;
     const { database, store } = this.#setting;
-    await database.transaction(async (tx) => {
-      for (const what of ["access", "unread"]) await store.settleEscalation(tx, `room:${what}:${key}`, account.id);
-    });
-    this.#deaf.delete(key);
+    await database.transaction((tx) => store.settleEscalation(tx, subject, account.id));
+    this.#deaf.delete(subject);
     this.#talk.announce();
   }
 
@@ -183,7 +181,7 @@ export class Inbound implements ChannelPort {
   async #tellUnread(account: ChannelAccount, place: Place, why: string): Promise<void> {
     await this.#setting.database.transaction((tx) =>
       this.#setting.store.escalate(tx, {
-        subject: `room:unread:${account.agent}:${place.id}`,
+        subject: deafSubject(account, place),
         type: "account",
         severity: "medium",
         tenant: place.tenant,
@@ -192,7 +190,7 @@ export class Inbound implements ChannelPort {
         context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
       }),
     );
-    this.#deaf.add(deafKey(account, place));
+    this.#deaf.add(deafSubject(account, place));
   }
 
   async pressed(_account: ChannelAccount, press: { value: string; person: PressingPerson; place: PlaceAddress }): Promise<string> {
@@ -340,15 +338,14 @@ const READ = {
   text: `insert into dure.account_reads as r (adapter, account, place, platform_id) values ($1, $2, $3, $4)
          on conflict (adapter, account, place) do update set platform_id = $4, at = clock_timestamp() where (length($4), $4) > (length(r.platform_id), r.platform_id)`,
 };
-/** As subjects of escalations end: `room:access:<agent>:<place>`, `room:unread:<agent>:<place>`. */
-function deafKey(account: ChannelAccount, place: Pick<Place, "id">): string {
-  return `${account.agent}:${place.id}`;
+/** One report of an account and a place it does not hear, whether it may not see it any more or could not read it: to an operator it is one thing. */
+function deafSubject(account: ChannelAccount, place: Pick<Place, "id">): string {
+  return `room:deaf:${account.agent}:${place.id}`;
 }
 
 const DEAF = {
   name: "inbound.deaf",
-  text: `select regexp_replace(subject, '^room:(access|unread):', '') as key from dure.escalations
-          where status = 'open' and (starts_with(subject, 'room:access:' || $1 || ':') or starts_with(subject, 'room:unread:' || $1 || ':'))`,
+  text: "select subject from dure.escalations where status = 'open' and starts_with(subject, 'room:deaf:' || $1 || ':')",
 };
 const READABLE = {
   name: "inbound.readable",

@@ -87,6 +87,18 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect((await team.inbox.list({ tenant: "", status: "resolved" })).items).toMatchObject([{ type: "account", resolvedBy: "eden" }, { type: "account", resolvedBy: "eden" }]);
   });
 
+  test("a channel that could not be read and is then not seen any more is one report, not two", async () => {
+    const stage = await discordPlatform();
+    stage.discord.fault({ route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" }, { kind: "403" });
+    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+    await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
+
+    stage.discord.kickBot(stage.bots.eden, stage.guild);
+
+    await eventually(async () => expect(await eventsOf(team, "room.access_lost")).toHaveLength(2)); // one for each channel
+    expect(await openTypes(team)).toEqual(["account", "account"]);
+  });
+
   test("a channel that could not be read after a gap is reported, and no more when somebody is heard there", async () => {
     const stage = await discordPlatform();
     stage.discord.fault({ route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" }, { kind: "403" });
