@@ -78,7 +78,7 @@ test("a reader may begin with the newest that match, fewer when there are fewer,
   expect(await shown(2, { session: "s1" })).toEqual(["b", "c"]);
   expect(await shown(1, { types: ["a", "d.*"] })).toEqual(["a"]);
   expect(await shown(1_000)).toEqual(["a", "b", "c", "d", "e"]);
-  expect(await log.beforeLast(5, { session: "nobody" })).toBe(await log.now());
+  await expect.poll(async () => (await log.beforeLast(5, { session: "nobody" })) === (await log.now())).toBe(true); // the end moves with every transaction of the cluster
 
   const following = collect(logs.reader.log.follow({ session: "s1" }, { after: await log.beforeLast(2, { session: "s1" }) }), (all) => all.length === 3);
   await log.append(database, [anEvent("f", { session: "s1" })]);

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { createHash, randomBytes } from "node:crypto";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import { codeOf } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Database } from "./database.ts";
 import { EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+import { exists } from "./embedded/processes.ts";
 import { migrate } from "./migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 
@@ -32,8 +33,8 @@ const CLUSTERS = ["main", "events"] as const;
 type Cluster = (typeof CLUSTERS)[number];
 
 /**
- * `await using db = await testDatabase()`. All tests of a machine share one embedded server under the temporary folder
- * (without fsync), or the server that DURE_TEST_DATABASE_URL names, whose user must be allowed to create databases.
+ * `await using db = await testDatabase()`. All tests of a machine share one embedded server in memory, or under the
+ * temporary folder where memory has no folder or too little room (without fsync), or the server that DURE_TEST_DATABASE_URL names, whose user must be allowed to create databases.
  */
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const { applicationName = "dure:test", cluster = "main", max } = options;
@@ -68,7 +69,7 @@ const shared = new Map<Cluster, Promise<EmbeddedPostgres>>();
 
 async function createDatabase(cluster: Cluster, template = "template1"): Promise<{ url: string; drop: () => Promise<void> }> {
   const serverUrl = await serverOf(cluster);
-  const name = `dure_test_${randomBytes(8).toString("hex")}`;
+  const name = `dure_test_${process.pid}_${randomBytes(8).toString("hex")}`;
   await administer(serverUrl, `create database ${name} template ${template} strategy wal_log`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
@@ -89,6 +90,7 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
     await client.connect();
     try {
       await client.query("select pg_advisory_lock(hashtextextended($1, 0))", [name]);
+      await sweep(client);
       const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
       if (rowCount === 0) {
         const draft = await createDatabase(cluster);
@@ -106,6 +108,17 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
   return made;
 }
 
+/** Removes what killed processes left behind, and the templates of states of the migrations that nobody uses any more. */
+async function sweep(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string; makers_pid: number }>("select datname as name, split_part(datname, '_', 3)::integer as makers_pid from pg_database where datname ~ '^dure_test_[0-9]+_'");
+  const { rows: templates } = await client.query<{ name: string }>("select datname as name from pg_database where starts_with(datname, 'dure_template_') order by oid desc offset $1", [TEMPLATES_KEPT]);
+  const left = [...rows.filter((database) => !exists(database.makers_pid)), ...templates];
+  for (const { name } of left) await client.query(`drop database if exists ${name} with (force)`).catch(() => {}); // another run sweeps too, or autovacuum looks at it: the next run finds it again
+}
+
+/** More than the states of the migrations that checkouts of one machine are tested in at once. */
+const TEMPLATES_KEPT = 4;
+
 async function serverOf(cluster: Cluster): Promise<string> {
   const given = process.env["DURE_TEST_DATABASE_URL"];
   if (given !== undefined) return given;
@@ -119,8 +132,26 @@ function startShared(cluster: Cluster): Promise<EmbeddedPostgres> {
 }
 
 function homeOf(cluster: Cluster): string {
-  return join(tmpdir(), `dure-test-pg-${userInfo().uid}${cluster === "main" ? "" : `-${cluster}`}`);
+  return join(homes(), `dure-test-pg-${userInfo().uid}${cluster === "main" ? "" : `-${cluster}`}`);
 }
+
+/**
+ * A database is about 900 files, made and removed for each test. ext4 does not give a number of a removed file away again for some seconds
+ * and looks at each of them for every new file, so that half of a run's time went there; memory has no such memory.
+ */
+function homes(): string {
+  try {
+    accessSync(MEMORY, constants.W_OK);
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize >= MEMORY_NEEDED ? MEMORY : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
+const MEMORY = "/dev/shm";
+/** Both servers together stay below 1 GiB, of which the logs of changes are a part (`durable: false` bounds them). */
+const MEMORY_NEEDED = 2 * 1024 ** 3;
 
 /** A worker of autovacuum may be looking at the database; it belongs to the superuser, so we wait until it has left. */
 async function drop(serverUrl: string, name: string): Promise<void> {

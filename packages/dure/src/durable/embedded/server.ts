@@ -239,7 +239,7 @@ const TUNING = [
 ].flatMap((setting) => ["-c", setting]);
 
 function speed({ durable }: ServerOptions): string[] {
-  const settings = durable ? ["fsync=on", "synchronous_commit=on"] : ["fsync=off", "full_page_writes=off", "max_connections=300"]; // many tests share it
+  const settings = durable ? ["fsync=on", "synchronous_commit=on"] : ["fsync=off", "full_page_writes=off", "max_connections=300", "max_wal_size=256MB"]; // many tests share it, in memory
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
