@@ -19,6 +19,9 @@ export type Spoken =
   | { readonly kind: "failed"; readonly error: JobError; /** Whatever may be tried again was, inside the turn. */ readonly isExhausted?: boolean }
   | { readonly kind: "late" };
 
+/** `again`: the person has answered in this instant, so there is something to follow. */
+export type Rest = "rests" | "again" | "fenced";
+
 export interface Attempt {
   readonly number: number;
   /** 1 for the first attempt of this exchange turn. */
@@ -59,7 +62,7 @@ export interface ExchangeDesk {
   /** Records a finished turn, the end, or both. */
   settle(settled: { turn?: { number: number; speaker: string; text: string }; end?: ExchangeEnd | undefined }): Promise<"continues" | "over" | "fenced">;
   /** The turn waits for a person: the exchange rests until they have answered. */
-  rest(): Promise<void>;
+  rest(options: { signal: AbortSignal }): Promise<Rest>;
 }
 
 /**
@@ -109,9 +112,11 @@ export async function runExchange(
 
       const step = decideFailure(spoken.error.code, spoken.isExhausted ? Infinity : attempt, random());
       switch (step.next) {
-        case "wait":
-          await desk.rest();
-          return "rests";
+        case "wait": {
+          const rest = await desk.rest({ signal });
+          if (rest !== "again") return rest;
+          break;
+        }
         case "empty":
           said = { kind: "said", text: "", endAsked: false };
           break;

@@ -4,7 +4,7 @@ import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import type { ExchangeEnd } from "./endings.ts";
 import { RESULTS_MOST } from "./turn-message.ts";
-import type { Attempt, ExchangeAgent, ExchangeDesk, Spoken } from "./exchange.ts";
+import type { Attempt, ExchangeAgent, ExchangeDesk, Rest, Spoken } from "./exchange.ts";
 import { sessionOf, type JobError, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldJob, JobResult, JobStore } from "./store.ts";
@@ -24,6 +24,8 @@ export class JobFencedError extends DureError {
 
 /** A conversation turn that was stopped because it is late may take this long to end, milliseconds. Source: our choice. */
 const STOP_PATIENCE_MS = 10_000;
+/** Between two looks for the turn of an answer that is being given, milliseconds. Source: our choice; it commits at any moment. */
+const ANSWER_LANDS_MS = 20;
 const ACCEPT_FIRST_WAIT_MS = 50;
 const ACCEPT_MOST_WAIT_MS = 1_000;
 
@@ -106,8 +108,10 @@ export class JobDesk implements ExchangeDesk {
     return answer;
   }
 
-  async rest(): Promise<void> {
-    await this.#options.store.wait(this.#id, this.#held.epoch);
+  async rest({ signal }: { signal: AbortSignal }): Promise<Rest> {
+    const rest = await this.#options.store.wait(this.#id, this.#held.epoch);
+    if (rest === "again") await this.#options.clock.sleep(ANSWER_LANDS_MS, { signal });
+    return rest;
   }
 
   get #id(): string {

@@ -4,6 +4,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
+import { PostgresProxy } from "../testing/postgres-proxy.ts";
 import { ANNOUNCE_TOPIC, type JobAnnouncement } from "./announcement.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { jobAttemptRules } from "./endings.ts";
@@ -590,6 +591,39 @@ test("an exchange waits for a person without a permit, and goes on with the answ
   expect((await team.jobs.get(first.id)).turns).toMatchObject([{ text: "It is deployed to the new machine now." }]);
   expect(done).toEqual(["prod"]);
   expect(await team.jobs.get(second.id)).toMatchObject({ status: "RUNNING", waiting: "person" });
+});
+
+test.each([["after", 1], ["before", 0]] as const)("an answer that comes %s the job has begun to wait: nothing runs beside a permit that was given back", async (when, waits) => {
+  await using db = await testDatabase();
+  await using proxy = await PostgresProxy.start(db.url);
+  const [done, begun, gate] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const deploy = deployTool(done);
+  const slow: AnyTool = {
+    ...deploy,
+    execute: async (...given) => {
+      begun.resolve();
+      await gate.promise;
+      return deploy.execute(...given) as unknown;
+    },
+  };
+  const busy: TestAgent = (request, context) => (JSON.stringify(request.messages).includes("something else") ? "Something else takes twelve minutes." : deploying(request, context));
+  await using team = await deployingTeam(proxy.url, { done, deploy: slow, agents: { eden: busy }, limits: { permits: 1 } });
+  const stop = proxy.stop(when, ({ name }) => name === "job.wait");
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How about deploying it?", waitSec: 0 });
+  await stop.reached;
+  const other = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And something else?", waitSec: 0 });
+
+  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open" });
+  await team.inbox.answer(question!.id, { value: "approve" }, MINA);
+  stop.release();
+  await begun.promise;
+  await looksLater(team);
+  expect(await db.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([{ id: jobId }]);
+  expect(await db.database.query({ text: "select job from dure.events where type = 'job.waiting'" })).toEqual(Array(waits).fill({ job: jobId }));
+  gate.resolve();
+
+  for (const id of [jobId!, other.jobId!]) await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+  expect(done).toEqual(["prod"]);
 });
 
 test("a job that is cancelled takes its question with it: a yes that comes later is refused, and does nothing", async () => {

@@ -293,7 +293,9 @@ class MemoryRun implements ExchangeDesk {
     return "over";
   }
 
-  async rest(): Promise<void> {}
+  async rest(): Promise<"rests"> {
+    return "rests";
+  }
 }
 
 function agentOf(id: string): ExchangeAgent {

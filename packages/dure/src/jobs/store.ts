@@ -7,6 +7,7 @@ import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { ExchangeEnd } from "./endings.ts";
+import type { Rest } from "./exchange.ts";
 import type { Job, JobError, JobStatus, JobTurn, JobWords } from "./job.ts";
 import type { JobPayload } from "./payloads.ts";
 
@@ -179,8 +180,8 @@ export class JobStore {
     return answer;
   }
 
-  async wait(id: string, epoch: number): Promise<boolean> {
-    const answer = await this.#surely<boolean>("job.wait", "select dure.wait_job($1, $2) as value", [id, epoch]);
+  async wait(id: string, epoch: number): Promise<Rest> {
+    const answer = await this.#surely<Rest>("job.wait", "select dure.wait_job($1, $2) as value", [id, epoch]);
     this.#tell();
     return answer;
   }

@@ -408,10 +408,12 @@ create function dure.job_descendants(p_jobs text[]) returns text[] language sql 
 $$;
 
 -- A conversation turn of a job that is over ends before it does anything; the one that a person's answer starts waits for the permit of its job.
+-- The lock: between our look and our commit no job begins to wait (dure.wait_job), so no turn runs beside a permit that was given back.
 create function dure.guard_job_turn() returns trigger language plpgsql as $$
 declare
   o dure.jobs;
 begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('dure:job-answer:' || split_part(new.session_id, ':', 2), 0));
   select * into o from dure.jobs where id = split_part(new.session_id, ':', 2);
   if not found then return new; end if;
   if o.finished_at is not null then
@@ -548,16 +550,23 @@ begin
   return 'over';
 end $$;
 
--- The turn waits for a person: the permit is free for others, nobody holds the job. False when it is no longer ours.
-create function dure.wait_job(p_job text, p_epoch integer) returns boolean language plpgsql as $$
+-- The turn waits for a person: the permit is free for others, nobody holds the job. 'again': they have answered meanwhile, or are
+-- answering, so there is something to follow; 'fenced': it is no longer ours.
+create function dure.wait_job(p_job text, p_epoch integer) returns text language plpgsql as $$
 declare
   j dure.jobs;
 begin
-  update dure.jobs set waiting = 'person', has_permit = false, holder = null, updated_at = clock_timestamp()
-  where id = p_job and epoch = p_epoch and status = 'RUNNING' returning * into j;
-  if not found then return false; end if;
+  select * into j from dure.jobs where id = p_job and epoch = p_epoch and status = 'RUNNING' for no key update;
+  if not found then return 'fenced'; end if;
+  -- See guard_job_turn. Tried, never waited for: who answers may hold what a cancel of this job waits for.
+  if not pg_try_advisory_xact_lock(hashtextextended('dure:job-answer:' || p_job, 0)) then return 'again'; end if;
+  if exists (select 1 from dure.turns a join dure.turns b on b.id = j.current_turn
+      where a.session_id = b.session_id and a.author = 'system' and (a.accepted_at, a.id) > (b.accepted_at, b.id)) then
+    return 'again';
+  end if;
+  update dure.jobs set waiting = 'person', has_permit = false, holder = null, updated_at = clock_timestamp() where id = p_job returning * into j;
   perform dure.job_event(j, 'job.waiting', jsonb_build_object('for', 'person', 'turn', j.turns_done + 1));
-  return true;
+  return 'rests';
 end $$;
 
 -- Cancels a job and everything that it asked for, ancestors first. Null: no such job of this tenant. Gives its status before, and how many were cancelled.
