@@ -14,6 +14,8 @@ export type { Agent, AgentOptions, Retriever, Validator } from "./engine/agent.t
 export type { AgentContext } from "./engine/agent-context.ts";
 export { NotSentError, tool } from "./engine/tool.ts";
 export { calculator, clock, webFetch } from "./engine/builtin-tools.ts";
+export { teamTools } from "./engine/team-tools.ts";
+export type { TeamToolName } from "./engine/team-tools.ts";
 export type { EffectKind, ProbeAnswer, Tool, ToolCall, ToolContext, ToolOptions } from "./engine/tool.ts";
 export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
 

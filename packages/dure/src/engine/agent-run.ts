@@ -110,6 +110,8 @@ export class AgentRun {
     this.#path = options.path;
   }
   readonly #path: string;
+  /** Data of this turn that the model reads before the person's message. */
+  #background: string | undefined;
 
   async run(): Promise<AgentOutcome> {
     const { journal, clock, signal } = this.#environment;
@@ -182,6 +184,7 @@ export class AgentRun {
 
   async #work(): Promise<AgentOutcome> {
     const agent = this.#agent;
+    this.#background = await this.#told();
     if (agent.stream) return this.#streamCustom(agent.stream);
     if (agent.run) return outcomeOf(await agent.run(this.#context()));
     try {
@@ -191,6 +194,16 @@ export class AgentRun {
       const data = { message: agent.fallbackMessage };
       return { text: agent.fallbackMessage, data, result: AgentResult.partial(data, "no readable answer") };
     }
+  }
+
+  /** The turn's own data, and what its tools have to tell. */
+  async #told(): Promise<string | undefined> {
+    const { facts } = this.#environment;
+    const parts = [facts.background];
+    for (const [name, { told }] of Object.entries(this.#offeredTools())) {
+      if (told) parts.push((await this.#step(`told:${name}`, async (signal) => (await told({ session: facts.session, turn: facts.turnId }, { signal })) ?? null)) ?? undefined);
+    }
+    return parts.filter(Boolean).join("\n\n") || undefined;
   }
 
   async #streamCustom(stream: NonNullable<Agent["stream"]>): Promise<AgentOutcome> {
@@ -437,7 +450,7 @@ export class AgentRun {
     const { facts, memory } = this.#environment;
     const message = this.#options.input ?? facts.message;
     const passages = this.#agent.retriever ? await this.#passages(message) : undefined;
-    return buildMessages({ agent: this.#agent, message, background: facts.background, memory, contextBlock, passages, lastNTurns });
+    return buildMessages({ agent: this.#agent, message, background: this.#background, memory, contextBlock, passages, lastNTurns });
   }
 
   async #passages(query: string): Promise<readonly string[]> {
@@ -472,9 +485,9 @@ export class AgentRun {
       state: state(),
       memory,
       signal,
-      buildMessages: (contextBlock, lastNTurns) => buildMessages({ agent, message, background: facts.background, memory, contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
+      buildMessages: (contextBlock, lastNTurns) => buildMessages({ agent, message, background: this.#background, memory, contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
       model: async (request) => {
-        const prompt = buildMessages({ agent, message, background: facts.background, memory, contextBlock: this.#options.context });
+        const prompt = buildMessages({ agent, message, background: this.#background, memory, contextBlock: this.#options.context });
         return (await this.#ask({ ...prompt, ...request }, false)).answer;
       },
       tool: async (name, input) => {

@@ -1,4 +1,5 @@
 import { calculator, clock } from "./builtin-tools.ts";
+import { teamTools } from "./team-tools.ts";
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
@@ -76,7 +77,7 @@ type ServiceFile = z.output<typeof serviceSchema>;
 async function assemble(root: string, file: ServiceFile, document: SettingsDocument): Promise<{ service: Service | undefined; problems: Problem[] }> {
   const problems: Problem[] = [];
   const exports = await readExports(root, problems);
-  const builder = new ServiceBuilder(file.name).about(file).tools({ calculator, clock, ...exports.tools() }).schemas(exports.schemas()).validators(exports.functions<Validator>()).classes(exports.classes());
+  const builder = new ServiceBuilder(file.name).about(file).tools({ calculator, clock, ...teamTools, ...exports.tools() }).schemas(exports.schemas()).validators(exports.functions<Validator>()).classes(exports.classes());
 
   const cards = new Map<string, CardFile>();
   for (const [key, { class: named, card, stream }] of Object.entries(file.agents)) {

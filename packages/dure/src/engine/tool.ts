@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
+import type { TeamToolName } from "./team-tools.ts";
 
 /** What a call does to the outside. `once` effects are in the ledger. Source: docs/spec/conversation §4. */
 export type EffectKind = "none" | "idempotent" | "once";
@@ -36,6 +37,13 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly settleMs: number;
   /** See `ToolOptions.key`. */
   readonly key?: (input: Input) => readonly (string | number)[];
+  /** A tool of the team of this name takes its place when the team starts: see `teamTools`. */
+  readonly ofTeam?: TeamToolName;
+  /**
+   * What an agent that has this tool is told in a turn, before the person's message: what came of earlier calls since. Asked once per turn
+   * and recorded; of a turn that is led again it may be asked again, and has to tell the same.
+   */
+  readonly told?: (turn: { readonly session: string; readonly turn: string }, options: { signal: AbortSignal }) => Promise<string | undefined>;
   /** Whether the model sees this tool in a turn; absent: always. A function of the turn alone, for it is asked again after a crash. */
   readonly offered?: (turn: { readonly session: string }) => boolean;
   /** Whether a person must say yes to exactly these arguments, and for how long the question stands. */

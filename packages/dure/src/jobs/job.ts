@@ -149,6 +149,12 @@ export function sessionOf(jobId: string, agent: string): string {
   return `job:${jobId}:${name}`;
 }
 
+/** Whose session of an exchange it is, of these agents; undefined for every other session. */
+export function speakerOfSession(session: string, agents: readonly string[]): string | undefined {
+  const job = jobOfSession(session);
+  return job === undefined ? undefined : agents.find((agent) => sessionOf(job, agent) === session);
+}
+
 /** The job whose exchange a session belongs to; undefined for every other session. */
 export function jobOfSession(session: string): string | undefined {
   return /^job:(job_[0-9A-Z]{26}):/.exec(session)?.[1];

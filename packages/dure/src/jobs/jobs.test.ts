@@ -619,7 +619,7 @@ test.each([["after", 1], ["before", 0]] as const)("an answer that comes %s the j
   await begun.promise;
   await looksLater(team);
   expect(await db.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([{ id: jobId }]);
-  expect(await db.database.query({ text: "select job from dure.events where type = 'job.waiting'" })).toEqual(Array(waits).fill({ job: jobId }));
+  expect(await db.database.query({ text: "select job from dure.events where type = 'job.waiting'" })).toEqual(Array.from({ length: waits }, () => ({ job: jobId })));
   gate.resolve();
 
   for (const id of [jobId!, other.jobId!]) await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");

@@ -20,6 +20,7 @@ import { runExchange, type ExchangeAgent } from "./exchange.ts";
 import { isOver, jobOfSession, newJobId, transition, type Job, type JobStatus, type JobTurn, type JobWords } from "./job.ts";
 import { JobDesk, JobFencedError, type AgentDirectory } from "./job-desk.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
+import { RESULTS_MOST, renderResults } from "./turn-message.ts";
 import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
 
 export interface JobsOptions {
@@ -320,6 +321,17 @@ export class Jobs {
       throw new DureError("JOB_WORDS_FULL", `The next turn of ${jobId} is told ${words.count} texts of ${words.bytes} bytes together at most.`, { class: "limit", hint: "Wait until the next turn has heard what waits, or say it shorter." });
     }
     if (isOver(status)) throw new DureError("JOB_OVER", `The job ${jobId} is ${status}; nobody listens any more.`, { class: "conflict", hint: "Ask anew, or retry it." });
+  }
+
+  /** For a requester that is told nothing by a turn of its own: what came of the job is told in the next turn of that session. */
+  async keepNote(jobId: string, session: string): Promise<void> {
+    await this.#store.keepNote(jobId, session);
+  }
+
+  /** What a turn has to tell its agent of jobs that were asked for in the session; undefined for nothing. The same turn gets the same again. */
+  async notes({ session, turn }: { session: string; turn: string }): Promise<string | undefined> {
+    const results = await this.#store.takeNotes(session, turn, RESULTS_MOST);
+    return results.length === 0 ? undefined : renderResults(results, (agent) => this.#named(agent).displayName);
   }
 
   /** Removes finished jobs older than `olderThan`, in bounded bites. Returns how many. */

@@ -196,9 +196,7 @@ export class JobStore {
   async results(id: string, turn: number, agent: string, limit: number): Promise<readonly JobResult[]> {
     return this.#many<JobResult>(
       "job.results",
-      `select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
-          (select t.text from dure.job_turns t where t.job_id = c.id and t.speaker = c.target and t.text <> '' order by t.number desc limit 1) as reply
-        from dure.job_results r join dure.jobs c on c.id = r.child_id
+      `${RESULTS} join dure.job_results r on r.child_id = c.id
         where r.job_id = $1 and r.agent = $3 and (r.turn_number is null or r.turn_number = $2) order by r.at, c.id limit $4`,
       [id, turn, agent, limit],
     );
@@ -282,6 +280,17 @@ export class JobStore {
     const [row] = await this.#database.query<{ value: JobStatus | "full" | null }>({ name: "job.speak", text: "select dure.speak_into_job($1, $2, $3, $4, $5, $6) as value" }, [id, tenant, author, text, most.words, most.bytes]);
     this.#tell();
     return row!.value;
+  }
+
+  /** Keeps the result of a job for the next turn of a session; nothing when either is gone. */
+  async keepNote(id: string, session: string): Promise<void> {
+    await this.#surely("job.keep-note", "select dure.keep_job_note($1, $2) as value", [id, session]);
+  }
+
+  /** The notes of a session that this turn tells: not told yet, or told by a turn that failed; oldest first, at most `limit`. The same turn gets the same again. */
+  async takeNotes(session: string, turn: string, limit: number): Promise<readonly JobResult[]> {
+    const taken = await this.#surely<readonly string[]>("job.take-notes", "select dure.take_job_notes($1, $2, $3) as value", [session, turn, limit]);
+    return this.#many<JobResult>("job.notes", `${RESULTS} where c.id = any($1) order by c.seq`, [taken]);
   }
 
   async answered(id: string): Promise<void> {
@@ -495,6 +504,9 @@ function ms(column: string): string {
 const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
   turns_done, resume_count, resumes, waiting, origin_session, origin_turn, ${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
 
+const RESULTS = `select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
+    (select t.text from dure.job_turns t where t.job_id = c.id and t.speaker = c.target and t.text <> '' order by t.number desc limit 1) as reply
+  from dure.jobs c`;
 const WORDS = `select id, author, text, turn_number, ${ms("at")} from dure.job_words`;
 
 function jobOf(row: JobRow): Job {

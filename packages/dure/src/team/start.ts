@@ -34,8 +34,9 @@ import type { JobLimits } from "../jobs/limits.ts";
 import type { PlanDesk } from "../plans/run/plan-desk.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
-import { agentServices, type ToolsOfAgent } from "./agents.ts";
+import { agentServices } from "./agents.ts";
 import { announcementHandler } from "./announcements.ts";
+import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { everyModelOf, modelOf, pricesOf, providersOf, settingsOf, type Settings } from "./limits.ts";
@@ -109,7 +110,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const inbox = new Inbox({ database, notifications });
   const tools = Promise.withResolvers<AgentToolsParts>();
   tools.promise.catch(() => {});
-  const define = (defined: LoadedTeam): Promise<EngineDefinitions> => definitionsOf(defined, environment, { clock, logger, toolsOf: (agent) => agentTools(agent, () => tools.promise) });
+  const define = (defined: LoadedTeam): Promise<EngineDefinitions> => definitionsOf(defined, environment, { clock, logger, toolsOf: (agent) => agentTools(agent, () => tools.promise), told: async (turn) => (await tools.promise).jobs.notes(turn) });
   const definitions = await define(team);
   let { models } = definitions;
   const budgets = new BudgetKeeper({
@@ -164,7 +165,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   if (directory && rooms) {
     tools.resolve({ rooms: { database, collaboration: rooms.collaboration }, jobs, inbox });
     for (const rule of [...rooms.retentionRules(), jobs.retentionRule()]) retention.add(rule);
-    outbox.handle(ANNOUNCE_TOPIC, announcementHandler({ conversations: engine, directory, locale: settings.locale }));
+    outbox.handle(ANNOUNCE_TOPIC, announcementHandler({ conversations: engine, jobs, directory, locale: settings.locale }));
     jobs.start();
     defer("jobs", () => jobs.stop());
     await rooms.start();
@@ -288,10 +289,13 @@ async function openTarget(
 }
 
 /** What conversations of a team are made of, read and checked. Throws what its parts throw; nothing is changed. */
-async function definitionsOf(team: LoadedTeam, environment: Environment, parts: { clock: Clock; logger: Logger; toolsOf: ToolsOfAgent }): Promise<EngineDefinitions> {
-  const { clock, logger, toolsOf } = parts;
+async function definitionsOf(team: LoadedTeam, environment: Environment, parts: { clock: Clock; logger: Logger } & Pick<ServiceToolsParts, "toolsOf" | "told">): Promise<EngineDefinitions> {
+  const { clock, logger, toolsOf, told } = parts;
   const settings = settingsOf(team.config, environment);
-  const services = [...Object.values(team.services), ...(await agentServices(team, toolsOf))].map((service) => withSettings(service, settings, environment));
+  const agents = Object.entries(team.config.agents ?? {});
+  const behind = (service: string): readonly string[] => agents.filter(([, agent]) => agent.service === service).map(([id]) => id);
+  const given = Object.values(team.services).map((service) => withTeamTools(service, { toolsOf, told, behind }));
+  const services = [...given, ...(await agentServices(team, toolsOf))].map((service) => withSettings(service, settings, environment));
   assertEngineServices(services);
   return {
     services,
@@ -302,7 +306,11 @@ async function definitionsOf(team: LoadedTeam, environment: Environment, parts: 
 }
 
 /** The environment goes before what a service says itself; the team's configuration stands behind it. */
-function withSettings(service: AnyService, settings: Settings, environment: Environment): AnyService {
+function withSettings<Some extends AnyService>(service: Some, settings: Settings, environment: Environment): Some {
+  if (service.kind === "combined") {
+    const services = new Map([...service.services].map(([name, leaf]) => [name, withSettings(leaf, settings, environment)]));
+    return { ...service, services, sessions: { busy: settings.busy, ...service.sessions } };
+  }
   if (service.kind !== "service") return service;
   const own: MemoryOptions = service.memory ?? {};
   const { memorySummaryModel } = environment;

@@ -177,7 +177,7 @@ language plpgsql as $$
 begin
   if jsonb_array_length(p_rows) > 0 then
     insert into dure.turn_events (turn_id, seq, place, type, data)
-    select p_turn, r.seq, r.place, r.type, r.data
+    select p_turn, r.seq, r.place, r.type, coalesce(r.data, 'null') -- the null of JSON is one of SQL here
     from jsonb_to_recordset(p_rows) as r(seq integer, place text, type text, data jsonb)
     on conflict do nothing;
     if not found then return; end if;
@@ -348,7 +348,7 @@ begin
   perform dure.put_journal(v_turn, t.session_id, t.service, p->'rows', p->'calls');
   if jsonb_array_length(p->'completed') > 0 then
     insert into dure.completed (session_id, turn_id, service, flow, stage, data)
-    select t.session_id, v_turn, c.service, c.flow, c.stage, c.data
+    select t.session_id, v_turn, c.service, c.flow, c.stage, coalesce(c.data, 'null')
     from jsonb_to_recordset(p->'completed') as c(service text, flow text, stage text, data jsonb);
     delete from dure.completed where session_id = t.session_id and id in (
       select id from dure.completed where session_id = t.session_id order by id desc offset 50);

@@ -130,6 +130,16 @@ create table dure.job_results (
 );
 create index job_results_untold on dure.job_results (job_id) where turn_number is null;
 
+-- What came of background work, for the next turn of the session in which it was asked, where no turn is made for it. turn_id is the one that tells it.
+create table dure.job_notes (
+  session_id text not null references dure.sessions (id) on delete cascade,
+  job_id text not null references dure.jobs (id) on delete cascade,
+  turn_id text,
+  at timestamptz not null default clock_timestamp(),
+  primary key (session_id, job_id)
+);
+create index job_notes_job on dure.job_notes (job_id);
+
 -- Since when all permits of an agent are given away, by dure.job_clock. Nothing: some are free.
 create table dure.job_lines (
   target text primary key,
@@ -609,6 +619,23 @@ begin
   end if;
   return j.status;
 end $$;
+
+-- Keeps a result for the next turn of a session. False: one of them is gone, and nobody is left to tell or to be told.
+create function dure.keep_job_note(p_job text, p_session text) returns boolean language plpgsql as $$
+begin
+  insert into dure.job_notes (session_id, job_id) select s.id, j.id from dure.sessions s, dure.jobs j where s.id = p_session and j.id = p_job on conflict do nothing;
+  return found;
+end $$;
+
+-- Gives the notes of a session to a turn: those that nobody told, those of turns that failed, and those it was given before. Gives their jobs.
+create function dure.take_job_notes(p_session text, p_turn text, p_limit integer) returns jsonb language sql as $$
+  with due as (
+    select n.job_id from dure.job_notes n left join dure.turns t on t.id = n.turn_id
+    where n.session_id = p_session and (n.turn_id is null or n.turn_id = p_turn or (t.status = 'done' and jsonb_typeof(t.done->'error') = 'object'))
+    order by n.turn_id = p_turn desc nulls last, n.at, n.job_id limit p_limit),
+  given as (update dure.job_notes n set turn_id = p_turn from due where n.session_id = p_session and n.job_id = due.job_id returning n.job_id)
+  select coalesce(jsonb_agg(job_id), '[]') from given
+$$;
 
 -- The caller got the answer itself; the notice is not needed any more.
 create function dure.job_answered(p_job text) returns void language sql as $$
