@@ -35,6 +35,7 @@ import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
 import { RoomPosts } from "./rooms/room-posts.ts";
 import { router } from "./router.tsx";
+import { serverClock } from "./server-clock.ts";
 import { theme, tokens } from "./theme.ts";
 
 const queries = new QueryClient({
@@ -46,7 +47,7 @@ const queries = new QueryClient({
     },
   },
 });
-const client = new DureClient({ baseUrl: "", reconnect: { attempts: 20 } });
+const client = new DureClient({ baseUrl: "", fetch: serverClock.fetch, reconnect: { attempts: 20 } });
 const onChange = (): void => {
   for (const queryKey of [["sessions"], ["escalations"]]) void queries.invalidateQueries({ queryKey });
 };

@@ -10,6 +10,7 @@ import { slotChanges, slotFields } from "../src/panel/slots.ts";
 import { layoutStages } from "../src/panel/stage-layout.ts";
 import { TURN_LOGS, turnLogs } from "../src/panel/turn-logs.ts";
 import { waterfallOf } from "../src/panel/waterfall.ts";
+import { ServerClock } from "../src/server-clock.ts";
 import { spanOf } from "../src/when.ts";
 
 const TRANSFER: StageMachine = {
@@ -62,6 +63,27 @@ describe("the slot card", () => {
     expect(slotChanges(fields, { target: "엄마", amount: "70,000" })).toEqual({ amount: 70_000 });
     expect(slotChanges(fields, { target: "" })).toEqual({ target: null });
     expect(slotChanges(fields, { amount: "오만원" })).toEqual({ amount: "오만원" });
+  });
+});
+
+describe("the server's time", () => {
+  const date = (ms: number): string => new Date(ms).toUTCString();
+
+  test("is this machine's while both agree within what the header can tell", () => {
+    const clock = new ServerClock({ now: () => 1_000_000 });
+    clock.learn(date(1_001_000), 1_000_000);
+    expect(clock.now()).toBe(1_000_000);
+  });
+
+  test("is the server's where this machine's clock is wrong, until it is put right", () => {
+    const clock = new ServerClock({ now: () => 1_000_000 });
+    clock.learn(date(1_600_000), 1_000_000);
+    expect(clock.now()).toBe(1_600_500);
+    clock.learn(null, 0);
+    clock.learn("yesterday", 0);
+    expect(clock.now()).toBe(1_600_500);
+    clock.learn(date(1_000_000), 1_000_000);
+    expect(clock.now()).toBe(1_000_000);
   });
 });
 

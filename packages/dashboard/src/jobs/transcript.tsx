@@ -1,11 +1,12 @@
 import { IconMessageReport } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { systemClock, type JobDetail, type JobTurn, type JobWords } from "dure/client";
-import { useEffect, useState, type ReactNode } from "react";
+import type { JobDetail, JobTurn, JobWords } from "dure/client";
+import type { ReactNode } from "react";
 import { Markdown } from "../chat/markdown.tsx";
 import { Facts } from "../facts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { Portrait } from "../rooms/message-row.tsx";
+import { useServerNow } from "../server-clock.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { isOver, linesOf, nameIn, nextSpeaker } from "./exchange.ts";
 import { useLiveText } from "./live-text.ts";
@@ -133,8 +134,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
 
 /** Milliseconds since then, by the second; whoever comes late sees how long it has taken already. @param from by the server's clock. */
 function useElapsed(from: number): number {
-  const [now, setNow] = useState(() => systemClock.now());
-  useEffect(() => systemClock.every(1_000, () => setNow(systemClock.now())), []);
+  const now = useServerNow();
   return Math.max(Math.floor((now - from) / 1_000) * 1_000, 0);
 }
 

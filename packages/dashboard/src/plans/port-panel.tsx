@@ -17,7 +17,8 @@ import { ScopeView } from "./scope-view.tsx";
 import { roundSpan, signOf, stalledFor, tryOf, younger, type Sign } from "./signs.ts";
 import { Bar, PortMark } from "./status-mark.tsx";
 import { Tries } from "./tries.tsx";
-import { useNow, usePort } from "./use-plans.ts";
+import { useServerNow } from "../server-clock.ts";
+import { usePort } from "./use-plans.ts";
 
 /** One port: what it is to do, what it does now, and all that was tried. */
 export function PortPanel({ run, port: id, sign }: { run: RunDetail; port: string; sign: Sign | undefined }): ReactNode {
@@ -103,7 +104,7 @@ function Part({ tab, run, port }: { tab: PortTab; run: RunDetail; port: PortDeta
 function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): ReactNode {
   const text = useText();
   const words = text.plans.port;
-  const now = useNow(true);
+  const now = useServerNow(true);
   const silent = stalledFor(port, sign, now);
   const { number, most } = tryOf(port, sign);
   const who = [sign?.member == null ? undefined : words.members[sign.member], sign?.kind === undefined ? undefined : words.steps[sign.kind]].filter(Boolean).join(" · ");

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { roundSpan, shareOf, stalledFor, tryOf, type Sign } from "./signs.ts";
 import { Bar, toneOf } from "./status-mark.tsx";
-import { useNow } from "./use-plans.ts";
+import { useServerNow } from "../server-clock.ts";
 
 /** The longest way runs through this port: said, not only coloured. */
 export function Critical(): ReactNode {
@@ -21,7 +21,7 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
   const text = useText();
   const words = text.plans.run;
   const isRunning = port.status === "running";
-  const now = useNow(isRunning);
+  const now = useServerNow(isRunning);
   const silent = stalledFor(port, sign, now);
   const tokens = port.tokensIn + port.tokensOut + (isRunning ? (sign?.tokens ?? 0) : 0);
   const share = shareOf(port, sign);

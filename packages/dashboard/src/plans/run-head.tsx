@@ -11,7 +11,8 @@ import { momentOf, spanOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { Bar, RunMark } from "./status-mark.tsx";
-import { PLAN_KEYS, useMayRun, useNow } from "./use-plans.ts";
+import { useServerNow } from "../server-clock.ts";
+import { PLAN_KEYS, useMayRun } from "./use-plans.ts";
 
 export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean }): ReactNode {
   const text = useText();
@@ -43,7 +44,7 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
 function Facts({ run }: { run: RunDetail }): ReactNode {
   const { text, language } = useLanguage();
   const words = text.plans.run;
-  const now = useNow(!isRunOver(run.status));
+  const now = useServerNow(!isRunOver(run.status));
   const used = run.tokensIn + run.tokensOut;
   const rows: readonly (readonly [string, ReactNode])[] = [
     [words.branch, run.report?.branch === undefined ? words.noBranch : <code key="branch">{run.report.branch}</code>],

@@ -172,16 +172,6 @@ export function useDiff(id: string, port: string | undefined) {
   return useQuery({ queryKey: PLAN_KEYS.diff(id, port ?? ""), queryFn: ({ signal }) => client.plans.diff(id, port, { signal }) });
 }
 
-/** The time, looked at every so often while something is under way. */
-export function useNow(isRunning: boolean): number {
-  const [now, setNow] = useState(() => systemClock.now());
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    return systemClock.every(1_000, () => setNow(systemClock.now()));
-  }, [isRunning]);
-  return now;
-}
-
 /** Ports that are done, and all. Pure. */
 export function doneOf({ counts }: Pick<ListedRun, "counts">): { readonly done: number; readonly all: number; readonly failed: number } {
   return { done: counts.succeeded ?? 0, all: Object.values(counts).reduce((sum, count) => sum + count, 0), failed: (counts.failed ?? 0) + (counts.blocked ?? 0) };
