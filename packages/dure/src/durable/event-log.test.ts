@@ -100,7 +100,7 @@ test("an event that commits late is not skipped by a reader who has seen younger
   });
   await written.promise;
   await log.append(database, [anEvent("young")]);
-  await expect.poll(() => logs.reader.log.lag(), { timeout: 3_000 }).toBeGreaterThan(700); // readers have looked, and wait
+  await expect.poll(() => logs.reader.log.lag(), { timeout: 20_000 }).toBeGreaterThan(700); // readers have looked, and wait
   release.resolve();
   await late;
   log.announce();
@@ -144,7 +144,7 @@ test("what a transaction wrote and rolled back is never seen", async () => {
   }).catch(() => {});
   await log.append(database, [anEvent("kept")]);
 
-  await expect.poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 3_000 }).toEqual(["kept"]);
+  await expect.poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 20_000 }).toEqual(["kept"]);
 });
 
 describe.each(SEEDS)("under load, seed %i", (seed) => {
@@ -250,7 +250,7 @@ test("a follower waits out a database that cuts every connection", async () => {
   await logs.writer.log.append(logs.writer.database, [anEvent("before")]);
 
   await db.database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()" });
-  await expect.poll(() => logs.writer.log.append(logs.writer.database, [anEvent("after")]).then(() => true, () => false), { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => logs.writer.log.append(logs.writer.database, [anEvent("after")]).then(() => true, () => false), { timeout: 20_000 }).toBe(true);
 
   expect(typesOf(await following)).toEqual(["before", "after"]);
 });
@@ -261,7 +261,7 @@ test("a position older than the retention is answered with a reset, then with al
   const { log, database } = logs.writer;
   const start = await log.now();
   await log.append(database, [anEvent("old"), anEvent("old")]);
-  await expect.poll(async () => (await log.read(start)).events.length, { timeout: 5_000 }).toBe(2);
+  await expect.poll(async () => (await log.read(start)).events.length, { timeout: 20_000 }).toBe(2);
   await database.query({ text: "update dure.events set at = at - interval '8 days'" });
   await log.append(database, [anEvent("new")]);
   await database.query({ text: "select dure.sweep_events(7 * 86400e3, 1000)" });
@@ -305,7 +305,7 @@ test("events from the future of another cluster are noticed at start", async () 
 
   expect(await log.start()).toBe(2);
 
-  await expect.poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 5_000 }).toEqual(["restored"]);
+  await expect.poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 20_000 }).toEqual(["restored"]);
 });
 
 test("a position from the future is reset, and nonsense is refused", async () => {
@@ -329,7 +329,7 @@ test("the filter of a page and the filter of a follower are one", async () => {
     anEvent("job.done", { run: "x", job: "j1", role: "orchestration" }),
     anEvent("job.done.late", { run: "x" }),
   ]);
-  await expect.poll(async () => (await log.read()).events.length, { timeout: 5_000 }).toBe(5);
+  await expect.poll(async () => (await log.read()).events.length, { timeout: 20_000 }).toBe(5);
   const { events } = await log.read();
   const filters: EventFilter[] = [
     {}, { types: [] }, { types: ["turn.*"] }, { types: ["turn.done", "job.*"] }, { types: ["job.done"] }, { types: ["*"] },

@@ -29,7 +29,7 @@ test("entries of one ordering key leave in their order, one after another; other
     async send(_payload, { key, signal }) {
       const slow = key === "k0";
       if (!key.startsWith("other")) expect((open += 1)).toBe(1);
-      if (slow) await expect.poll(() => left.includes("other"), { interval: 10, timeout: 5_000 }).toBe(true);
+      if (slow) await expect.poll(() => left.includes("other"), { interval: 10, timeout: 20_000 }).toBe(true);
       signal.throwIfAborted();
       left.push(key);
       if (!key.startsWith("other")) open -= 1;
@@ -40,9 +40,9 @@ test("entries of one ordering key leave in their order, one after another; other
 
   outbox.start();
 
-  await expect.poll(() => left.length, { timeout: 5_000 }).toBe(6);
+  await expect.poll(() => left.length, { timeout: 20_000 }).toBe(6);
   expect(left).toEqual(["other", "k0", "k1", "k2", "k3", "k4"]);
-  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 5_000 }).toEqual(new Set(["sent"]));
+  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 }).toEqual(new Set(["sent"]));
 });
 
 test("what was enqueued in a transaction that rolled back never leaves, and one key leaves once", async () => {
@@ -61,7 +61,7 @@ test("what was enqueued in a transaction that rolled back never leaves, and one 
 
   outbox.announce();
 
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k2: "sent", k3: "sent" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k2: "sent", k3: "sent" });
   expect(send).toHaveBeenCalledTimes(2);
 });
 
@@ -76,7 +76,7 @@ test("a process that dies between sending and recording leaves an entry that the
   await using second = new Member("sender", db.url);
 
   await second.says("sent", (line) => line["key"] === "k2");
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "sent", k2: "sent" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "sent" });
   expect(second.lines.filter((line) => line.say === "probes")).toEqual([{ say: "probes", key: "k1" }]);
   expect(await db.database.query({ text: "select key from test_desk order by id" })).toEqual([{ key: "k1" }, { key: "k2" }]);
 });
@@ -125,7 +125,7 @@ test("a transactional handler that throws leaves no rows behind and is tried aga
 
   outbox.start();
 
-  await expect.poll(() => db.database.query({ text: "select state, attempts, result from dure.outbox" }), { timeout: 5_000 }).toEqual([{ state: "sent", attempts: 3, result: { calls: 3 } }]);
+  await expect.poll(() => db.database.query({ text: "select state, attempts, result from dure.outbox" }), { timeout: 20_000 }).toEqual([{ state: "sent", attempts: 3, result: { calls: 3 } }]);
   expect(await db.database.query({ text: "select key from test_hooks" })).toHaveLength(1);
 });
 
@@ -149,7 +149,7 @@ test("what fails for good is recorded once with its event, told in the same tran
 
   outbox.start();
 
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "failed", k2: "sent" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed", k2: "sent" });
   expect(given).toEqual([expect.objectContaining({ key: "k1", outcome: "failed", attempts: 1, error: { code: "DESK_FORBIDDEN", message: "not allowed" } })]);
   expect(await db.database.query({ text: "select type, data->>'key' as key from dure.events" })).toEqual([{ type: "outbox.failed", key: "k1" }]);
 });
@@ -164,12 +164,12 @@ test("an entry that may have arrived and cannot be found out about waits for a d
   outbox.handle("desk", { policy: QUICK, send, probe: async () => "unknown" });
   await enqueue(us.database, [anEntry(1)]);
   outbox.start();
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "unknown" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "unknown" });
   expect(send).toHaveBeenCalledOnce();
 
   await outbox.resolve("k1", "again");
 
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "sent" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent" });
   await expect(outbox.resolve("k1", "sent")).rejects.toMatchObject({ code: "OUTBOX_NOT_UNKNOWN" });
 });
 
@@ -223,7 +223,7 @@ test("an entry whose last attempt failed but arrived is not called failed", asyn
 
   outbox.start();
 
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "sent", k2: "failed" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "failed" });
 });
 
 test("a handler that does not answer is interrupted", async () => {
@@ -239,7 +239,7 @@ test("a handler that does not answer is interrupted", async () => {
 
   outbox.start();
 
-  await expect.poll(() => states(db), { timeout: 5_000 }).toEqual({ k1: "failed" });
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed" });
   expect(aborted).toBe(2);
 });
 

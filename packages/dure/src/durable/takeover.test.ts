@@ -91,7 +91,7 @@ test.concurrent("a living process whose connections are all cut is not taken ove
     await db.database.query({ text: "select pg_terminate_backend(pid, 1000) from pg_stat_activity where starts_with(application_name, 'dure:' || $1)" }, [id]);
     await using takeover = new Takeover(other); // its first look falls into the moment without connections
     await takeover.start();
-    await expect.poll(async () => (await renewed()) > before, { timeout: 5_000, interval: 50 }).toBe(true);
+    await expect.poll(async () => (await renewed()) > before, { timeout: 20_000, interval: 50 }).toBe(true);
   }
 
   expect(await db.database.query({ text: "select ended_at from dure.processes where id = $1" }, [id])).toEqual([{ ended_at: null }]);
@@ -143,7 +143,7 @@ test("another process finishes a recovery whose taker died in the middle", async
 
   await third.says("recovers", (line) => line["id"] === id);
   await expect
-    .poll(() => db.database.query({ text: "select from dure.processes where recovered_at is null and ended_at is not null" }), { timeout: 5_000 })
+    .poll(() => db.database.query({ text: "select from dure.processes where recovered_at is null and ended_at is not null" }), { timeout: 20_000 })
     .toEqual([]);
 });
 
@@ -163,7 +163,7 @@ test("recoverers run in order, each until it has succeeded, and once per death",
 
   await takeover.start();
 
-  await expect.poll(() => db.database.query({ text: "select from dure.processes where recovered_at is not null" }), { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => db.database.query({ text: "select from dure.processes where recovered_at is not null" }), { timeout: 20_000 }).toHaveLength(1);
   expect(calls).toEqual(["flaky", "flaky", "flaky", "second"]);
 });
 

@@ -141,7 +141,7 @@ test("a process that lost its lease writes nothing more, not even an error", { t
   await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1" }, [loser.id]);
 
   go.resolve();
-  await expect.poll(() => loser.lease.signal.aborted, { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => loser.lease.signal.aborted, { timeout: 20_000 }).toBe(true);
 
   expect(await db.database.query({ text: "select from test_notes" })).toEqual([]);
   expect(await db.database.query({ text: "select status from dbos.workflow_status" })).toEqual([{ status: "PENDING" }]);

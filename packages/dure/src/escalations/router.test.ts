@@ -146,7 +146,7 @@ test("an escalation whose time has passed is dismissed by the sweep, and its lis
 
   const id = await us.raise({ expiresMs: 100 });
 
-  await expect.poll(() => heard, { timeout: 5_000 }).toEqual([`${id} dismissed`]);
+  await expect.poll(() => heard, { timeout: 20_000 }).toEqual([`${id} dismissed`]);
 });
 
 test("three processes that sweep at once lead each of a hundred on once", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
@@ -459,7 +460,7 @@ test("a cancelled job takes its three-deep tree with it, cuts the running calls,
   const took = performance.now() - startedAt;
 
   expect(cancelled).toMatchObject({ status: "CANCELLED", outcome: "cancelled" });
-  expect(took).toBeLessThan(1_000);
+  expect(took).toBeLessThan(boundMs(1_000));
   expect((await team.jobs.list()).items.map(({ status, depth }) => [status, depth])).toEqual([["CANCELLED", 2], ["CANCELLED", 1], ["CANCELLED", 0]]);
   await expectSoon(async () => team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
   expect(await team.jobs.cancel(jobId!)).toMatchObject({ status: "CANCELLED" });
@@ -587,7 +588,7 @@ test("an exchange waits for a person without a permit, and goes on with the answ
   const second = await waitingJob(team, "How about deploying that?");
   await team.inbox.answer(first.question, { value: "approve" }, MINA);
 
-  await expectSoon(async () => (await team.jobs.get(first.id)).status, { timeout: 5_000 }).toBe("COMPLETED");
+  await expectSoon(async () => (await team.jobs.get(first.id)).status, { timeout: 20_000 }).toBe("COMPLETED");
   expect((await team.jobs.get(first.id)).turns).toMatchObject([{ text: "It is deployed to the new machine now." }]);
   expect(done).toEqual(["prod"]);
   expect(await team.jobs.get(second.id)).toMatchObject({ status: "RUNNING", waiting: "person" });
@@ -830,7 +831,7 @@ test("the place of origin is told the result once, unless the caller has got it 
   const failed = await ask("dami", 0);
   const nowhere = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
 
-  await expectSoon(() => told.length, { timeout: 5_000 }).toBe(2);
+  await expectSoon(() => told.length, { timeout: 20_000 }).toBe(2);
   for (const { jobId } of [answered, skipped, nowhere]) await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
   expect(told.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1))).toMatchObject([
     { jobId: later.jobId, session: "s1", turn: "turn_1", status: "COMPLETED", reply: "It takes eleven minutes here.", error: null },
@@ -894,7 +895,7 @@ test("a caller that went away without its answer is told", async () => {
 
   await team.database.query({ text: "update dure.jobs set wait_until = clock_timestamp() - interval '1 minute'" });
 
-  await expectSoon(async () => team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" }), { timeout: 5_000 }).toHaveLength(1);
+  await expectSoon(async () => team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" }), { timeout: 20_000 }).toHaveLength(1);
 });
 
 test("a stream shows how the job stands, then each turn once, then its end; and all of it again behind a position", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
@@ -72,7 +73,7 @@ test("neither a jump of the clock nor a long night makes a job late", async () =
   for (const jump of ["- interval '5 hours'", "+ interval '5 hours'"]) {
     const before = await clock();
     await team.database.query({ text: `update dure.job_clock set ticked_at = clock_timestamp() ${jump}` });
-    await expectSoon(async () => (await team.database.query({ text: "select from dure.job_clock where abs(extract(epoch from clock_timestamp() - ticked_at)) < 60" })).length, { timeout: 5_000 }).toBe(1);
+    await expectSoon(async () => (await team.database.query({ text: "select from dure.job_clock where abs(extract(epoch from clock_timestamp() - ticked_at)) < 60" })).length, { timeout: 20_000 }).toBe(1);
     expect((await clock()) - before).toBeLessThanOrEqual(4_000);
   }
 
@@ -253,7 +254,7 @@ test("every write of an exchange under an epoch that has passed is refused, and 
     turn: await store.settle(id, 4, { turn: { number: 1, speaker: "eden", text: "late" } }),
     end: await store.settle(id, 4, { end: endOf("agent_error", { error: { code: "X", message: "x" } }) }),
     wait: await store.wait(id, 4),
-  }).toEqual({ begin: false, note: false, turn: "fenced", end: "fenced", wait: false });
+  }).toEqual({ begin: false, note: false, turn: "fenced", end: "fenced", wait: "fenced" });
 
   expect(await team.database.query({ text: "select * from dure.jobs where id = $1" }, [id])).toEqual(before);
   expect((await team.jobs.get(id)).turns).toEqual([]);
@@ -343,7 +344,7 @@ test(`among ${OLD_JOBS.toLocaleString("en")} old jobs, list and show take less t
   const removed = bite + (await team.jobs.purge({ olderThan: "7d" }));
 
   process.stdout.write(`${OLD_JOBS} finished jobs, ms: ${JSON.stringify(times)}; purge ${Math.round(performance.now() - startedAt)} ms\n`);
-  for (const [what, ms] of Object.entries(times)) expect([what, ms < 50]).toEqual([what, true]);
+  for (const [what, ms] of Object.entries(times)) expect([what, ms < boundMs(50)]).toEqual([what, true]);
   expect(answer.status).toBe("ok");
   expect(removed).toBe(OLD_JOBS);
   expect((await team.jobs.list()).items.map(({ jobId }) => jobId)).toEqual([answer.jobId]);

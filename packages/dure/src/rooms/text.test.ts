@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { boundMs } from "../kernel/test-bounds.ts";
 import { checkText, codeFences, cutText, excerpt, splitMessage, threadName, threadTopic } from "./text.ts";
 
 const FAMILY = "👨‍👩‍👧‍👦";
@@ -35,7 +36,7 @@ describe("an excerpt", () => {
     const before = performance.now();
     for (let round = 0; round < 50; round++) for (const text of long) excerpt(text);
 
-    expect((performance.now() - before) / 200).toBeLessThan(5);
+    expect((performance.now() - before) / 200).toBeLessThan(boundMs(5));
   });
 });
 
@@ -243,7 +244,7 @@ describe("a message in parts", () => {
       const before = performance.now();
       splitMessage(text);
 
-      expect(performance.now() - before, JSON.stringify(text.slice(0, 12))).toBeLessThan(500);
+      expect(performance.now() - before, JSON.stringify(text.slice(0, 12))).toBeLessThan(boundMs(500));
     }
   });
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { boundMs } from "../../src/kernel/test-bounds.ts";
 import type { AskRequest } from "../../src/jobs/ask.ts";
 import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
 import { until } from "../until.ts";
@@ -144,7 +145,7 @@ test("two processes, one killed: the other goes on within ten seconds, and nothi
   const took = performance.now() - killedAt;
   await expectWhole(world, [3], "same", heir);
 
-  expect(took).toBeLessThan(10_000);
+  expect(took).toBeLessThan(boundMs(10_000));
 });
 
 test("a frozen process loses its jobs, and writes nothing when it wakes", { timeout: 120_000 }, async () => {
@@ -163,7 +164,7 @@ test("a frozen process loses its jobs, and writes nothing when it wakes", { time
   frozen.signal("SIGCONT");
 
   expect(await frozen.exited).toBe(75);
-  expect(took).toBeLessThan(10_000);
+  expect(took).toBeLessThan(boundMs(10_000));
   await expectWhole(world, [2], "same", heir);
 });
 
@@ -183,7 +184,7 @@ test("a cancel from the other process cuts a hanging call within a second, and s
   const took = performance.now() - startedAt;
   await other.says("cancelled");
 
-  expect(took).toBeLessThan(1_000);
+  expect(took).toBeLessThan(boundMs(1_000));
   await Promise.all([holder.kill(), other.kill()]);
   const again = world.direct();
   await again.says("recovered");

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
@@ -8,7 +9,7 @@ import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
 /** A dead process is noticed after 6 s; its accounts are connected within 10 s. Source: docs/spec/collaboration §1. */
-const TAKEN_OVER_MS = 10_000;
+const TAKEN_OVER_MS = boundMs(10_000);
 const BOTS: readonly Name[] = ["ruda", "eden", "seum", "dajim"];
 
 const PLATFORMS: readonly (readonly [string, () => TestPlatform | Promise<TestPlatform>])[] = [
