@@ -1,5 +1,5 @@
 import { isObject } from "../../kernel/json.ts";
-import { failure, MAX_FAILURES, report, type ResultParser, type TestFailure } from "./report.ts";
+import { failure, MAX_FAILURES, placeIn, report, type ResultParser, type TestFailure } from "./report.ts";
 
 /** One line of `go test -json`: `go doc test2json`. */
 interface GoEvent {
@@ -35,8 +35,13 @@ export const goJson: ResultParser = {
       const hasFailedTest = tests.some((test) => test.event.Package === event.Package && test.event.Action === "fail");
       if (event.Test === undefined && event.Action === "fail" && !hasFailedTest) failures.push(failure(event.Package ?? "(package)", output.get(key) || buildOutput(events) || "the package failed without a test"));
     }
+    // Before go 1.24 what the compiler says stands as plain text among the events.
+    const plain = text.split("\n").filter((line) => !line.startsWith("{")).join("\n");
+    for (const [, name = "", note = ""] of plain.matchAll(/^FAIL\t(\S+) (\[(?:build|setup) failed\])$/gm)) {
+      if (!ends.has(name)) failures.push(failure(name, packageMessage(plain, name, note), placeIn(packageMessage(plain, name, note))));
+    }
     const isOpen = [...begun].some((key) => !ends.has(key) && !key.startsWith("build "));
-    const truncated = isOpen || events.length < lines.length || ends.size === 0;
+    const truncated = isOpen || events.length < lines.length || (ends.size === 0 && failures.length === 0);
     return report("go", { passed: count("pass"), failed: failures.length, skipped: count("skip") }, failures, { truncated });
   },
 };
@@ -54,7 +59,7 @@ export const goText: ResultParser = {
     const brokenPackages: TestFailure[] = [];
     const packages = [...text.matchAll(/^(ok {2}|FAIL|\? {3})\t(\S+)(?:\s+(.*))?$/gm)].map(([, verdict = "", name = "", note = ""]) => ({ verdict: verdict.trim(), name, note }));
     for (const { verdict, name, note } of packages) {
-      if (verdict === "FAIL" && (note.startsWith("[") || failed.length === 0)) brokenPackages.push(failure(name, packageMessage(text, name, note)));
+      if (verdict === "FAIL" && (note.startsWith("[") || failed.length === 0)) brokenPackages.push(failure(name, packageMessage(text, name, note), placeIn(packageMessage(text, name, note))));
     }
     // Without -v go tells passed packages only.
     const isVerbose = count("PASS") > 0 || /^=== RUN {3}/m.test(text);
@@ -64,8 +69,13 @@ export const goText: ResultParser = {
   },
 };
 
-/** `file_test.go:12: message`, first of a test's output. */
+/** `file_test.go:12: message`, first of a test's output; of a panic its message, and the first frame that is not Go's own. */
 function goFailure(name: string, output: string): TestFailure {
+  const panic = /^panic: .*$/m.exec(output)?.[0].replace(/ \[recovered\]$/, "");
+  if (panic !== undefined) {
+    const frame = [...output.matchAll(/^\t(\S+\.go):(\d+)/gm)].find(([, file = ""]) => !/\/src\/(?:testing|runtime)\//.test(file));
+    return failure(name, panic, { file: frame?.[1], line: frame && Number(frame[2]) });
+  }
   const match = /^\s*([\w./-]+\.go):(\d+): ?([\s\S]*)$/m.exec(output);
   const lines = (match?.[3] ?? output).split("\n").filter((line) => !/^\s*(?:---|===) /.test(line));
   return failure(name, lines.join("\n"), { file: match?.[1], line: match ? Number(match[2]) : undefined });
@@ -76,6 +86,8 @@ function outputOf(text: string, name: string): string {
   const end = new RegExp(`^( *)--- FAIL: ${escaped(name)} \\([\\d.]+s\\)\\n((?:\\1 {4}.*\\n?)*)`, "m").exec(text);
   const below = (end?.[2] ?? "").split(/^ *--- /m)[0]!;
   if (below.trim() !== "") return below;
+  const panic = end && /^panic: [\s\S]*?(?=^FAIL\t)/m.exec(text.slice(end.index + end[0].length));
+  if (panic) return panic[0];
   const begin = new RegExp(`^=== RUN {3}${escaped(name)}\\n((?:(?!=== |--- ).*\\n)*)`, "m").exec(text);
   return begin?.[1] ?? "";
 }

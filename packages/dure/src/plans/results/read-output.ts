@@ -27,6 +27,9 @@ export function readTestOutput(output: string): TestReport {
 
 const UNKNOWN: TestReport = { framework: "unknown", passed: 0, failed: 0, skipped: 0, failures: [], truncated: false, certain: false };
 
+/** Formats in which nothing stands at the end: only whoever collected the output knows whether packages are missing. */
+const ENDLESS: ReadonlySet<TestReport["framework"]> = new Set(["go"]);
+
 /** What a report and an exit code say together. `unknown`: nothing failed that was seen, but nothing says that tests ran. */
 export type Verdict = { readonly verdict: "passed" | "failed" | "unknown"; readonly because: "exit-code" | "failures" | "tests-passed" | "no-tests" | "cut-off" | "not-readable" | "exit-code-alone" };
 
@@ -40,6 +43,7 @@ export type Verdict = { readonly verdict: "passed" | "failed" | "unknown"; reado
 export function verdictOf(report: TestReport, exitCode: number | null, { isComplete = false }: { isComplete?: boolean } = {}): Verdict {
   if (exitCode !== 0) return { verdict: "failed", because: "exit-code" };
   if (report.failed > 0 || report.failures.length > 0) return { verdict: "failed", because: "failures" };
+  if (ENDLESS.has(report.framework) && !isComplete) return { verdict: "unknown", because: "cut-off" };
   if (isComplete && report.framework === "unknown") return { verdict: "passed", because: "exit-code-alone" };
   if (report.truncated) return { verdict: "unknown", because: "cut-off" };
   if (!report.certain) return { verdict: "unknown", because: "not-readable" };

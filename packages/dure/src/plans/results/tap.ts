@@ -57,7 +57,7 @@ function readPoints(text: string): { points: Point[]; planned: number | undefine
     const children = open.filter((point) => point.indent > indent);
     open = open.filter((point) => point.indent <= indent);
     const directive = /(?:^|[^\\])#\s*(skip|todo)\b/i.exec(match[4]!)?.[1]?.toLowerCase() as Point["directive"];
-    const name = match[4]!.replace(/(?:^|\s)#\s*(?:skip|todo)\b.*$/i, "").replaceAll("\\#", "#");
+    const name = match[4]!.replace(/(?:^|\s)#\s*(?:skip\b|todo\b|time=).*$/i, "").replaceAll("\\#", "#");
     open.push({ indent, ok: match[2] === "ok", name, directive, details, children });
     index = next - 1;
   }
@@ -102,8 +102,15 @@ function failureOf({ name, details }: Point): TestFailure {
   const stack = text("stack") ?? "";
   const location = placeIn(text("location") ?? "");
   const inStack = placeIn(stack);
-  const file = location.file ?? (typeof at["file"] === "string" ? at["file"] : undefined) ?? inStack.file;
-  const line = inStack.file === file && inStack.line !== undefined ? inStack.line : (location.line ?? Number(at["line"] ?? Number.NaN));
-  const message = text("error") ?? text("message") ?? "";
-  return failure(name, message, { file, line, expected: text("expected") ?? text("wanted"), actual: text("actual") ?? text("found") });
+  const file = location.file ?? [at["file"], at["fileName"]].find((one) => typeof one === "string") ?? inStack.file;
+  const line = inStack.file === file && inStack.line !== undefined ? inStack.line : (location.line ?? Number(at["line"] ?? at["lineNumber"] ?? Number.NaN));
+  const diff = text("diff");
+  const values = { expected: text("expected") ?? text("wanted") ?? inDiff(diff, "-"), actual: text("actual") ?? text("found") ?? inDiff(diff, "+") };
+  return failure(name, text("error") ?? text("message") ?? diff ?? "", { file, line, ...values });
+}
+
+/** The lines of one side of a unified diff. */
+function inDiff(diff: string | undefined, side: "-" | "+"): string | undefined {
+  const lines = diff?.split("\n").filter((line) => line.startsWith(side) && !line.startsWith(side.repeat(3)));
+  return lines && lines.length > 0 ? lines.map((line) => line.slice(1)).join("\n") : undefined;
 }
