@@ -1,21 +1,10 @@
-import type { Clock } from "../kernel/clock.ts";
 import { isObject } from "../kernel/json.ts";
 import { fromWire } from "../kernel/wire.ts";
-import { judgeFailure, reconnectDelay } from "./reconnect.ts";
-import { frameData, readFrames } from "./sse.ts";
-import type { ConnectionState } from "./turn-stream.ts";
+import { overConnections, type Connection, type ConnectionParts, type Next } from "./connections.ts";
+import { frameData } from "./sse.ts";
 
-export interface FollowOptions {
-  readonly onConnection?: ((state: ConnectionState) => void) | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface FollowParts extends FollowOptions {
-  readonly open: (lastEventId: string | undefined) => Promise<Response>;
-  readonly clock: Clock;
-  readonly maxDelayMs: number;
-  readonly silenceMs: number;
-}
+export type FollowOptions = Pick<ConnectionParts, "onConnection" | "signal">;
+export type FollowParts = ConnectionParts;
 
 /** What a stream of something with an end brings. */
 interface Kind<News> {
@@ -27,49 +16,31 @@ interface Kind<News> {
   readonly ends: "at-once" | "by-server";
 }
 
-/** Nothing is left to read. */
-const NO_CONTENT = 204;
-
 /**
  * A thing as it stands, then its events without gap or duplicate, until it has ended, over any number of connections. Where
  * events are gone for good, the thing as it stands comes again. Throws a refusal; everything else is another connection.
  */
-export async function* followStream<News>({ open, clock, maxDelayMs, silenceMs, onConnection, signal }: FollowParts, kind: Kind<News>): AsyncGenerator<News, void> {
+export async function* followStream<News>(parts: FollowParts, kind: Kind<News>): AsyncGenerator<News, void> {
   let position: string | undefined;
-  for (let failures = 0; ; ) {
-    signal?.throwIfAborted();
-    let askedMs = 0;
+  const read = async function* ({ isEmpty, frames, askedMs }: Connection): AsyncGenerator<News, Next> {
+    if (isEmpty) return "nothing";
     let isOver = false;
-    try {
-      const response = await open(position);
-      if (response.status === NO_CONTENT) return;
-      onConnection?.("connected");
-      for await (const message of readFrames(response, { clock, silenceMs, onRetry: (ms) => (askedMs = ms) })) {
-        failures = 0;
-        if (message.event === "reset") {
-          position = undefined;
-          isOver = false;
-          break;
-        }
-        if (message.id === position) continue;
-        position = message.id;
-        const data = frameData(message);
-        if (!isObject(data)) continue;
-        const news = kind.read(message.event, fromWire(data));
-        isOver = kind.isEnd(news);
-        yield news;
-        if (isOver && kind.ends === "at-once") return;
+    for await (const frame of frames) {
+      if (frame.event === "reset") {
+        position = undefined;
+        return "another";
       }
-      // A server that closes says when to come back; one that has told the end does not.
-      if (isOver && askedMs === 0) return;
-    } catch (error) {
-      signal?.throwIfAborted();
-      const failure = judgeFailure(error, true);
-      if (!failure.retry) throw error;
-      askedMs = Math.max(askedMs, failure.askedMs);
+      if (frame.id === position) continue;
+      position = frame.id;
+      const data = frameData(frame);
+      if (!isObject(data)) continue;
+      const news = kind.read(frame.event, fromWire(data));
+      isOver = kind.isEnd(news);
+      yield news;
+      if (isOver && kind.ends === "at-once") return "nothing";
     }
-    failures += 1;
-    onConnection?.("reconnecting");
-    await clock.sleep(reconnectDelay(failures, maxDelayMs, askedMs, Math.random()), { signal });
-  }
+    // A server that closes says when to come back; one that has told the end does not.
+    return isOver && askedMs() === 0 ? "nothing" : "another";
+  };
+  yield* overConnections(parts, { position: () => position, read });
 }

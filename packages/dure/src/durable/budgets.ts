@@ -53,10 +53,26 @@ export interface OutsideCharge {
   readonly pools: readonly { readonly key: string; readonly most: number; readonly amount: number }[];
   /** Money of everything recorded at or below `path`, in millionths of a US dollar. */
   readonly bounds: readonly { readonly scope: string; readonly path: string; readonly most: number; readonly amount: number }[];
+  /** Of a call that belongs to a conversation, between its turns; the session must be at rest. */
+  readonly conversation?: ConversationCharge | undefined;
 }
 
-/** `key`: of the pool, or the scope of the bound. */
-export type ChargeAnswer = { readonly outcome: "charged" } | { readonly outcome: "exceeded"; readonly key: string; readonly left: number };
+/** What a call of a session may use, and the session's own bounds. */
+export interface ConversationCharge {
+  readonly agent: string;
+  readonly tokens: number;
+  readonly micro_usd: number;
+  readonly bounds: readonly OwnBound[];
+}
+
+export type ChargeAnswer =
+  | { readonly outcome: "charged" }
+  /** `key`: of the pool, or the scope of the bound. */
+  | { readonly outcome: "exceeded"; readonly key: string; readonly left: number }
+  /** By a bound of the session. */
+  | { readonly outcome: "exceeded"; readonly scope: "session"; readonly agent: string | null; readonly unit: BudgetUnit; readonly left: number }
+  /** A turn runs in the session, or it is gone. */
+  | { readonly outcome: "busy" };
 
 /** Settled reservations are of use to their running turn only. Source: turns are read for 24 h, docs/spec/conversation §6; pools so that a year can be looked back on. */
 export const BUDGET_RULES: readonly RetentionRule[] = [
@@ -132,7 +148,9 @@ export class BudgetStore {
   }
 
   /** What a charged call came to. Not repeated: where it fails, the call stays charged with what it might have used. */
-  async recordCall(call: { readonly session: string; readonly path: string; readonly service: string; readonly call: StoredModelCall; readonly pools: OutsideCharge["pools"] }): Promise<void> {
+  async recordCall(
+    call: { readonly session: string; readonly path: string; readonly service: string; readonly call: StoredModelCall; readonly pools: OutsideCharge["pools"]; readonly conversation?: ConversationCharge | undefined },
+  ): Promise<void> {
     await this.#database.query({ name: "record_call", text: "select dure.record_call($1)" }, [storable(call)]);
   }
 

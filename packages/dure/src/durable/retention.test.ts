@@ -26,7 +26,7 @@ test("what has aged goes in bites of a thousand rows, what is young or open stay
 
   const removed = await us.retention.sweep();
 
-  expect(Object.fromEntries(removed!)).toEqual({ events: 2_500, outbox: 50, processes: 0, leases: 0 });
+  expect(Object.fromEntries(removed!)).toEqual({ events: 2_500, outbox: 50, effects: 0, processes: 0, leases: 0 });
   expect(us.database.statements - before).toBeLessThan(50);
   expect(await db.database.query({ text: "select type from dure.events" })).toEqual([{ type: "young" }]);
   expect(await db.database.query({ text: "select state, count(*) from dure.outbox group by state order by state" })).toEqual([

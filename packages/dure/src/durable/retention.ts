@@ -138,6 +138,14 @@ export interface RetentionOptions {
 export const DEFAULT_RULES: readonly RetentionRule[] = [
   { name: "events", keep: "7d", sweep: sweepEvents },
   { name: "outbox", keep: "7d", table: "dure.outbox", ageColumn: "settled_at", where: "state in ('sent', 'failed')" },
+  // Of forgotten sessions, once nobody is asked any more what became of them. The others go with their session.
+  {
+    name: "effects",
+    keep: "7d",
+    table: "dure.effects",
+    ageColumn: "updated_at",
+    where: "session_id is null and not exists (select from dure.escalations x where x.subject = 'effect/' || key and x.status = 'open')",
+  },
   { name: "processes", keep: "7d", table: "dure.processes", ageColumn: "recovered_at" },
   {
     name: "leases",

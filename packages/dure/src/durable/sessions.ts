@@ -63,12 +63,11 @@ async function sweepTurns(tx: Transaction, { keepMs, limit }: { keepMs: number; 
   return row?.removed ?? 0;
 }
 
-/** Of sessions whose rows are gone or locked; in the order of `session, turn, effect`, as all who write them. */
+/** Of sessions whose rows are gone, and with them their effects and budgets. */
 async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<void> {
   for (const text of [
     "delete from dure.turn_events where turn_id in (select id from dure.turns where session_id = any($1))",
     ...["turns", "messages", "completed", "idempotency"].map((table) => `delete from dure.${table} where session_id = any($1)`),
-    "delete from dure.effects where session_id = any($1) and status in ('done', 'failed')",
     // Somebody must still say whether it has happened; its answer wakes nobody.
     "update dure.escalations set session_id = null, turn_id = null where session_id = any($1) and type = 'effect_unknown' and status = 'open'",
     "delete from dure.escalations where session_id = any($1)",

@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf, DureError } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
@@ -34,14 +34,20 @@ export interface StoredModelCall {
   readonly error: string | null;
 }
 
+/** What happens to a message that arrives while the session's turn runs. Source: docs/spec/conversation §3. */
+export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
+
 export interface NewTurn {
   readonly turn: string;
   readonly session: string;
   readonly tenant: string;
   readonly service: string;
+  /** Nobody has named the service: a session of another one refuses it with `OtherServiceError`. */
+  readonly assumed?: boolean;
+  /** `""`: of a service that is not here; the first process that takes the turn says it. */
   readonly version: string;
   readonly author: "person" | "system";
-  readonly policy: "queue" | "reject" | "interrupt" | "merge";
+  readonly policy: BusyPolicy;
   /** How many may wait behind a running turn. */
   readonly max_waiting: number;
   readonly message: string;
@@ -56,11 +62,19 @@ export interface NewTurn {
 
 /** The session as it stood when the turn was marked as running. */
 export interface HeldSession {
+  /** Tells a session from others that had its id before. */
+  readonly incarnation: string;
   readonly state: Readonly<Record<string, unknown>>;
   readonly memory: Readonly<Record<string, unknown>>;
   readonly memory_rev: number;
   readonly locale: string | null;
   readonly time_zone: string | null;
+}
+
+/** Which memory of a session was read. */
+export interface MemoryVersion {
+  readonly rev: number;
+  readonly incarnation: string;
 }
 
 export type Accepted =
@@ -100,6 +114,8 @@ export interface FinishedTurn {
   readonly completed: readonly { readonly service: string; readonly flow: string; readonly stage: string; readonly data: unknown }[];
   readonly outbox: readonly { readonly topic: string; readonly ordering: string; readonly key: string; readonly payload: unknown }[];
   readonly escalations: readonly (NewEscalation & { readonly id: string })[];
+  /** The escalation whose yes the handler has dealt with by itself. */
+  readonly approval?: string;
   readonly events: readonly NewPlatformEvent[];
 }
 
@@ -153,8 +169,18 @@ export class FencedError extends DureError {
   }
 }
 
+/** Thrown where a message that names no service came to a session of another service than was assumed; nothing was stored. */
+export class OtherServiceError extends DureError {
+  readonly service: string;
+  constructor(session: string, service: string) {
+    super("SESSION_ELSEWHERE", `The session ${session} is of the service ${service}.`, { class: "conflict", hint: "Name the service." });
+    this.service = service;
+  }
+}
+
 /** Refusals of `dure.accept_turn`, by SQLSTATE. */
 const REFUSALS = {
+  DU300: (session: string, service: string) => new OtherServiceError(session, service),
   DU404: () => new DureError("SESSION_UNKNOWN", "There is no such session.", { class: "not-found", hint: "Check the session id." }),
   DU409: (session: string) =>
     new DureError("SESSION_BUSY", `The session ${session} is answering another message.`, { class: "conflict", hint: "Wait for its DONE, or stop that turn." }),
@@ -162,7 +188,13 @@ const REFUSALS = {
     new DureError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another message.", { class: "input", hint: "Use a new key for a new message; keys hold 24 hours." }),
   DU429: (session: string) =>
     new DureError("SESSION_QUEUE_FULL", `Too many messages wait in the session ${session}.`, { class: "limit", hint: "Wait for some answers first." }),
-} as const satisfies Record<string, (session: string) => DureError>;
+} as const satisfies Record<string, (session: string, message: string) => DureError>;
+
+/** What a process says of a service that it answers. */
+export interface AnsweredService {
+  readonly name: string;
+  readonly busy: BusyPolicy;
+}
 
 /** Tells every process that a turn waits for somebody to take it. */
 export const UNATTENDED_TOPIC = "unattended";
@@ -192,16 +224,17 @@ export class TurnStore {
     const { idempotency, ...rest } = turn;
     const parameters = { ...rest, ...idempotency, holder: this.#holder };
     try {
-      const accepted = await this.#surely<Accepted>(
+      const accepted = await this.#surely<Accepted | { readonly outcome: "elsewhere"; readonly service: string }>(
         (again) => ({ name: "accept_turn", text: "select dure.accept_turn($1) as value", values: [storable({ ...parameters, again })] }),
         signal,
       );
+      if (accepted.outcome === "elsewhere") throw new OtherServiceError(turn.session, accepted.service);
       this.#notifications.publish("events");
       if (accepted.outcome === "accepted" && "stopped" in accepted && accepted.stopped) this.#notifications.publish("stops");
       return accepted;
     } catch (error) {
       const refusal = REFUSALS[codeOf(error) as keyof typeof REFUSALS];
-      throw refusal ? refusal(turn.session) : error;
+      throw refusal ? refusal(turn.session, messageOf(error)) : error;
     }
   }
 
@@ -236,11 +269,32 @@ export class TurnStore {
     this.#notifications.publish(UNATTENDED_TOPIC);
   }
 
-  async claim(turn: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<ClaimedTurn | null> {
+  /** @param options.versions of the services that are here, by their names. */
+  async claim(turn: string, { versions = {}, signal }: { versions?: Readonly<Record<string, string>>; signal?: AbortSignal | undefined } = {}): Promise<ClaimedTurn | null> {
     return this.#surely<ClaimedTurn | null>(
-      () => ({ name: "claim_turn", text: "select dure.claim_turn($1, $2) as value", values: [turn, this.#holder] }),
+      () => ({ name: "claim_turn", text: "select dure.claim_turn($1, $2, $3) as value", values: [turn, this.#holder, storable(versions)] }),
       signal,
     );
+  }
+
+  /** Tells the others what this process answers. */
+  async announce(services: readonly AnsweredService[], { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const text = "with told as (update dure.processes set services = $2 where id = $1 returning 1) select count(*) as value from told";
+    await this.#surely<number>(() => ({ name: "announce_services", text, values: [this.#holder, storable(services)] }), signal);
+  }
+
+  /** A service that a living process answers, or one that has ended less than `withinMs` ago: it may be about to come back. */
+  async answeredElsewhere(service: string, withinMs: number): Promise<AnsweredService | undefined> {
+    const [row] = await this.#database.query<AnsweredService>(
+      {
+        name: "answered_elsewhere",
+        text: `select s.name, s.busy from dure.processes p, jsonb_to_recordset(p.services) as s(name text, busy text)
+          where s.name = $1 and (p.ended_at is null or p.ended_at > clock_timestamp() - $2::float8 * interval '1 millisecond')
+          order by p.started_at desc limit 1`,
+      },
+      [service, withinMs],
+    );
+    return row;
   }
 
   /** Throws `FencedError`. Says whether a stop was asked for. */
@@ -335,6 +389,11 @@ export class TurnStore {
     return this.#surely(() => ({ name: "effects_of_turn", text, values: [turn] }), signal);
   }
 
+  /** Whether something was done, or begun, under this key. */
+  async isEffectKnown(key: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
+    return this.#surely(() => ({ name: "effect_known", text: "select exists (select 1 from dure.effects where key = $1) as value", values: [key] }), signal);
+  }
+
   /** Whether the call that a yes allows has been made, or begun. */
   async isApprovalUsed(id: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
     return this.#surely(() => ({ name: "approval_used", text: "select exists (select 1 from dure.escalations where id = $1 and used_at is not null) as value", values: [id] }), signal);
@@ -360,14 +419,14 @@ export class TurnStore {
     return { status: first.status, rows: first.seq === null ? [] : (rows as (JournalRow & { at: number })[]) };
   }
 
-  /** Writes the folded memory if nobody talked meanwhile. */
-  async fold(session: string, memoryRev: number, memory: unknown): Promise<boolean> {
+  /** Writes the folded memory if nobody talked meanwhile, and it is still the session of that memory. */
+  async fold(session: string, { rev, incarnation }: MemoryVersion, memory: unknown): Promise<boolean> {
     const rows = await this.#database.query(
       {
         name: "fold_memory",
-        text: "update dure.sessions set memory = $3, memory_rev = memory_rev + 1 where id = $1 and memory_rev = $2 and running_turn is null returning id",
+        text: "update dure.sessions set memory = $3, memory_rev = memory_rev + 1 where id = $1 and memory_rev = $2 and incarnation = $4 and running_turn is null returning id",
       },
-      [session, memoryRev, storable(memory)],
+      [session, rev, storable(memory), incarnation],
     );
     return rows.length === 1;
   }

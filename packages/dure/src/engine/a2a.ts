@@ -48,14 +48,17 @@ export async function* a2aTurn(
       break;
     } catch (error) {
       if (signal.aborted) {
-        if (isGivenUp() && connection && answer.task !== undefined) void connection.cancel(answer.task, clock);
+        if (isGivenUp()) void stopA2aTask(remote, request, { key, task: answer.task, clock });
         throw signal.reason;
       }
       if (error instanceof DureError) throw error;
       if (tries >= RECONNECTS_MOST) {
         throw new DureError("REMOTE_UNAVAILABLE", `The agent ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`, { class: "unavailable", hint: "Check that the other server runs and that its address is right.", cause: error });
       }
-      await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
+      await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal }).catch((aborted: unknown) => {
+        if (isGivenUp()) void stopA2aTask(remote, request, { key, task: answer.task, clock });
+        throw aborted;
+      });
     }
   }
   const failure = failureOf(remote, answer);
@@ -72,6 +75,25 @@ export async function* a2aTurn(
     hooks: [],
     trace: { turnId: key, totalElapsedMs: elapsedMs, agents: [{ agent: remote.name, elapsedMs, success: true, retries: 0, error: null, tokensIn: 0, tokensOut: 0 }] },
   };
+}
+
+/**
+ * Ends a task there for which nobody waits any longer; one whose id has not come yet is looked for among those of its context. What
+ * cannot be found or cancelled goes on alone. Never rejects.
+ */
+export async function stopA2aTask(remote: RemoteService, request: { session: string }, options: { key: string; task?: string | undefined; clock: Clock }): Promise<void> {
+  const { key, clock } = options;
+  const late = new AbortController();
+  const stop = clock.after(CANCEL_WITHIN_MS, () => late.abort());
+  try {
+    const connection = await A2aConnection.open(remote, late.signal);
+    const task = options.task ?? (await connection.tasksOf(request.session, late.signal)).find(({ history = [] }) => history.some(({ messageId }) => messageId === key))?.id;
+    if (task !== undefined) await connection.call("CancelTask", { id: task }, late.signal);
+  } catch {
+    // An agent that cannot cancel, or not be reached.
+  } finally {
+    stop();
+  }
 }
 
 /** What the call brings from where it stands: a task that is known is followed, else looked for, else begun. */
@@ -205,14 +227,6 @@ class A2aConnection {
 
   async task(id: string, signal: AbortSignal): Promise<Task> {
     return (await this.call("GetTask", { id }, signal)) as Task;
-  }
-
-  /** Nobody waits for it; an agent that cannot cancel goes on alone. */
-  async cancel(id: string, clock: Clock): Promise<void> {
-    const late = new AbortController();
-    const stop = clock.after(CANCEL_WITHIN_MS, () => late.abort());
-    await this.call("CancelTask", { id }, late.signal).catch(() => {});
-    stop();
   }
 
   async call(method: string, params: object, signal: AbortSignal): Promise<unknown> {

@@ -7,7 +7,7 @@ export interface TurnRequest {
   readonly session: string;
   /** At most 64 KiB of UTF-8; may be empty only when `slots` are given. */
   readonly message: string;
-  /** Absent means the session's service, else the engine's default. */
+  /** Absent means the session's service, else the engine's default. Of another process's services too: that one answers. */
   readonly service?: string | undefined;
   /** Slots edited on a card: structured, never parsed from a sentence. */
   readonly slots?: JsonObject | undefined;

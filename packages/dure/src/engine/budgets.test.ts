@@ -601,4 +601,36 @@ describe("calls outside of turns", () => {
     await expect(charge("run_1/apix/1/implement", [bounds[1]!])).rejects.toMatchObject({ message: expect.stringContaining("The budget of the run run_1 is 100 USD; 30 USD are left") as string });
     await charge("run_12/api/1/implement", [{ scope: "run", path: "run_12", most: 60_000_000 }]); // another run
   });
+
+  test("that fold a memory are charged to the session and the team, and not made without room in both", async () => {
+    await using place = await testDatabase();
+    let folds = 0;
+    const respond: OfflineRespond = (request) => {
+      if (!(request.messages.at(-1) as { text: string }).text.includes("<dialog>")) return { text: "fine", usage: { tokensIn: 1, tokensOut: 1 } };
+      folds += 1;
+      return { text: "what was said", usage: { tokensIn: 100, tokensOut: 200 } };
+    };
+    const service = { ...chat(), memory: { summarizeThreshold: 2, keepRecentTurns: 1, maxRawTurns: 3 } };
+    const limits = { session: { tokens: 10_000_000 }, day: { tokens: 10_000_000 } };
+    await using member = await join(place.url, { limits, respond, service });
+    const summaries = async (session: string): Promise<string> => (await member.t.engine.debug(session)).memory.summaryText;
+
+    for (const message of ["1", "2"]) await member.t.say(message);
+    await expect.poll(() => summaries("s1"), { timeout: 10_000 }).toBe("what was said");
+    const counted = await place.database.query({ text: "select agent, tokens::int from dure.budget_sessions order by agent" });
+    await member.keeper.tidy();
+    const [day] = await member.keeper.standing();
+
+    expect(counted).toEqual([{ agent: "helper", tokens: 4 }, { agent: "memory", tokens: 300 }]);
+    expect(day?.used).toBe(304);
+    expect(await place.database.query({ text: "select turn_id, service, agent, tokens_in, tokens_out from dure.model_calls where agent = 'memory'" })).toEqual([{ turn_id: "memory/s1", service: "chat", agent: "memory", tokens_in: 100, tokens_out: 200 }]);
+
+    // What is left takes the helper's calls and not a fold's, which may answer as long as its model can.
+    await using poor = await join(place.url, { limits: { session: { tokens: 500 } }, respond, service });
+    for (let message = 1; message <= 5; message++) expect((await poor.t.say(String(message), { session: "poor" })).done.error).toBeUndefined();
+
+    await expect.poll(async () => (await poor.t.engine.debug("poor")).memory.rawHistory.length, { timeout: 10_000 }).toBe(6);
+    expect(await summaries("poor")).toBe("");
+    expect(folds).toBe(1);
+  });
 });

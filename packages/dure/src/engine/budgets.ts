@@ -40,9 +40,9 @@ export interface BudgetFacts {
   readonly place: string;
 }
 
-/** A model call outside of turns: a worker's, on a plan. */
+/** A model call outside of turns: a worker's, on a plan, or one that folds a memory. */
 export interface OutsideFacts {
-  /** Groups the calls of one work: the run. */
+  /** Groups the calls of one work: the run, or the conversation. */
   readonly session: string;
   /** Of whoever calls, ids from the session's down: `run_1/api/2/implement`. */
   readonly path: string;
@@ -52,6 +52,8 @@ export interface OutsideFacts {
   readonly agent: string;
   /** Money of everything below a path, in millionths of a US dollar. */
   readonly bounds?: readonly { readonly scope: string; readonly path: string; readonly most: number }[];
+  /** Whether `session` is a conversation at rest, whose own limits count and which is charged with the call. */
+  readonly isConversation?: boolean;
 }
 
 /** A charged call. */
@@ -73,6 +75,11 @@ export interface Budgets {
   settled(turn: string, calls: readonly StoredModelCall[]): void;
   /** The turn's `DONE` is stored: what it had still reserved is settled by estimate. */
   ended(turn: string): void;
+  /**
+   * Charges a call outside of turns with what it may use, before it is made. Throws `BUDGET_EXCEEDED`, or `SESSION_BUSY` for a
+   * conversation in which a turn has begun, and then no call may be made.
+   */
+  charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged>;
 }
 
 export interface BudgetKeeperOptions {
@@ -192,19 +199,24 @@ export class BudgetKeeper implements Budgets {
     }
   }
 
-  /**
-   * Charges a call outside of turns with what it may use, before it is made; what it used takes that place afterwards. A process
-   * that dies between leaves it charged. Bounds count the calls that have ended. Throws `BUDGET_EXCEEDED`, and then no call may be made.
-   */
+  /** What the call used takes the place of the estimate afterwards; a process that dies between leaves it charged. Bounds below a path count the calls that have ended. */
   async charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged> {
     const { clock, limits, priceOf, timeZone, logger } = this.#options;
     const day = this.#dayOf(clock.now());
     const estimate = estimateOf(request, model, priceOf({ provider: model.provider, model: model.model }));
-    const { shares } = decideCharges(limits, { name: facts.agent, card: {} }, estimate, day);
+    const { shares, bounds: own } = decideCharges(limits, { name: facts.agent, card: {} }, estimate, day);
     const pools = shares.map(({ key, most, amount }) => ({ key, most, amount }));
     const bounds = estimate.microUsd === 0 ? [] : (facts.bounds ?? []).map((bound) => ({ ...bound, amount: estimate.microUsd }));
-    if (pools.length + bounds.length > 0) {
-      const answer = await this.#store.charge({ session: facts.session, pools, bounds });
+    const ofSession = facts.isConversation ? own.filter(({ scope }) => scope === "session") : [];
+    const isLimited = pools.length + bounds.length + ofSession.length > 0;
+    const conversation = isLimited && facts.isConversation ? { agent: facts.agent, tokens: estimate.tokens, micro_usd: estimate.microUsd, bounds: ofSession } : undefined;
+    if (isLimited) {
+      const answer = await this.#store.charge({ session: facts.session, pools, bounds, conversation });
+      if (answer.outcome === "busy") throw new DureError("SESSION_BUSY", `The session ${facts.session} is answering another message.`, { class: "conflict", hint: "Try again between its turns." });
+      if (answer.outcome === "exceeded" && "scope" in answer) {
+        const bound = own.find(({ scope, agent, unit }) => scope === answer.scope && agent === answer.agent && unit === answer.unit)!;
+        throw exceeded(bound, answer.left, { session: facts.session, turn: facts.path }, timeZone);
+      }
       if (answer.outcome === "exceeded") {
         const share = shares.find(({ key }) => key === answer.key);
         throw share ? exceeded(share, answer.left, { session: facts.session, turn: facts.path }, timeZone) : boundExceeded(bounds.find(({ scope }) => scope === answer.key)!, answer.left);
@@ -213,7 +225,7 @@ export class BudgetKeeper implements Budgets {
     return {
       settle: async (record) => {
         try {
-          await this.#store.recordCall({ session: facts.session, path: facts.path, service: facts.service, call: storedCall(facts.agent, record), pools });
+          await this.#store.recordCall({ session: facts.session, path: facts.path, service: facts.service, call: storedCall(facts.agent, record), pools, conversation });
         } catch (error) {
           logger.warn({ session: facts.session, code: codeOf(error), error: messageOf(error) }, `what a call of ${facts.path} used could not be written; it stays charged by its estimate`);
         }

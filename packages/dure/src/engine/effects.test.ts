@@ -8,7 +8,11 @@ import { combineServices, keywordRouter } from "./combine.ts";
 import { fateOf } from "./effects.ts";
 import { defineService, flow, type Service } from "./service.ts";
 import { startTestEngine, type TestEngine } from "./test-engine.ts";
+import { Leases } from "../durable/leases.ts";
+import { Retention } from "../durable/retention.ts";
+import { joinTeam } from "../durable/test-members.ts";
 import { defineState } from "./state.ts";
+import type { TurnContext } from "./turn-context.ts";
 import { NotSentError, tool, type AnyTool, type ToolOptions } from "./tool.ts";
 
 /** An outside that books under keys, and can lose its answers. */
@@ -304,7 +308,7 @@ test("a tool with a key does one thing once in a session, whatever turn asks for
   for (let turn = 0; turn < 4; turn++) await t.say("help");
 
   expect(seen).toEqual(["DESK_REFUSED: the desk said no", { ticket: 1 }, { ticket: 1 }, { ticket: 2 }]);
-  expect(desk.booked.map(({ key }) => key)).toEqual(["s1/openTicket/printer", "s1/openTicket/scanner"]);
+  expect(desk.booked.map(({ key }) => key)).toEqual([expect.stringMatching(/^s1\/\w{12}\/openTicket\/printer$/), expect.stringMatching(/^s1\/\w{12}\/openTicket\/scanner$/)]);
 });
 
 test("a key that comes with other arguments is told to the model", async () => {
@@ -408,6 +412,152 @@ test("a yes whose turn is stopped before the call is told too", async () => {
 
   expect(await lastEvent(t, turn!)).toMatchObject({ data: { error: { code: "TURN_STOPPED" } } });
   expect((await inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "blocked", context: { approval: escalation!.id } }]);
+});
+
+/** A flow that makes the call by itself, under a key that names the subject, and keeps what became of it. */
+function payingService(desk: Desk, options: Partial<ToolOptions<{ subject: string }, unknown>> = {}): Service {
+  const openTicket = ticketTool(desk, { approval: true, ...options });
+  return defineService({
+    name: "paying",
+    agents: {},
+    state: defineState({ schema: z.object({ outcome: z.string() }), initial: () => ({ outcome: "none" }) }),
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        const outcome = await turn.call("openTicket", openTicket, { subject: "expensive" }, { key: ["expensive"], onSettled: ({ status }) => turn.state.update({ outcome: status }) });
+        return turn.done({ message: outcome.status === "failed" ? outcome.error.code : outcome.status });
+      }),
+    },
+  });
+}
+
+test("a call that code makes with a tool that needs a yes asks for it, is made once, and is not asked for again", async () => {
+  const desk = new Desk();
+  await using t = await startTestEngine(payingService(desk));
+  const inbox = inboxOf(t);
+
+  expect((await t.say("go")).done.error?.code).toBe("APPROVAL_PENDING");
+  expect(desk.booked).toHaveLength(0);
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+  expect(escalation).toMatchObject({ type: "decision", context: { tool: "openTicket", input: { subject: "expensive" } } });
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
+
+  const last = await lastEvent(t, turn!);
+  expect(last).toMatchObject({ data: { message: "done", stateSnapshot: { outcome: "done" } } });
+  expect(last).not.toHaveProperty("data.error");
+  expect((await t.say("go")).done.message).toBe("done");
+  expect(desk.booked.map(({ key }) => key)).toEqual([expect.stringMatching(/^s1\/\w+\/openTicket\/expensive$/)]);
+  expect((await inbox.list({ tenant: "", status: "open" })).items).toEqual([]);
+});
+
+test("a call that code makes and that a person refuses has failed, and is not made", async () => {
+  const desk = new Desk();
+  await using t = await startTestEngine(payingService(desk));
+  const inbox = inboxOf(t);
+  await t.say("go");
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+
+  const { turn } = await inbox.answer(escalation!.id, { value: "reject" }, { tenant: "", name: "boss" });
+
+  expect(await lastEvent(t, turn!)).toMatchObject({ data: { message: "APPROVAL_REJECTED", stateSnapshot: { outcome: "failed" } } });
+  expect(desk.booked).toHaveLength(0);
+});
+
+test.for([
+  ["makes the call itself", async (turn: TurnContext, openTicket: AnyTool) => void (await turn.call("openTicket", openTicket, turn.escalation!.context["input"], { key: [turn.escalation!.id] })), 1],
+  ["says that it has dealt with it", async (turn: TurnContext) => turn.settleApproval(), 0],
+] as const)("a yes to a model's call is used up by a handler that %s", async ([, deal, booked]) => {
+  const desk = new Desk();
+  const model = new ScriptedModel([callsTool({ subject: "expensive" }), callsTool({ subject: "expensive" })]);
+  const openTicket = ticketTool(desk, { approval: true });
+  const handler = flow(async (turn) => {
+    if (!turn.escalation) return turn.done({ message: (await turn.agent("helper", "…")).text });
+    await deal(turn, openTicket);
+    return turn.done({ message: "dealt with" });
+  });
+  await using t = await startTestEngine({ ...helperService({ openTicket }), flows: { DEFAULT: handler } }, { offline: [model], model: "offline:scripted" });
+  const inbox = inboxOf(t);
+  await t.say("buy it");
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+
+  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
+  const last = await lastEvent(t, turn!);
+
+  expect(last).toMatchObject({ data: { message: "dealt with" } });
+  expect(last).not.toHaveProperty("data.error");
+  expect(desk.booked).toHaveLength(booked);
+  expect((await inbox.list({ tenant: "", status: "open" })).items).toEqual([]);
+  expect((await t.say("once more")).done.error?.code).toBe("APPROVAL_PENDING"); // it does not stand for another call
+});
+
+test("a call that an earlier yes allowed and that a death cut off is not asked for again", async () => {
+  const desk = new Desk();
+  const booked = Promise.withResolvers<void>();
+  let hangs = true;
+  const openTicket = ticketTool(desk, {
+    approval: true,
+    execute: async (input, context) => {
+      const result = await desk.open(input, context);
+      booked.resolve();
+      return hangs ? await new Promise<never>(() => {}) : result;
+    },
+  });
+  const asks = helperService({ openTicket });
+  const service = { ...asks, flows: { DEFAULT: flow(async (turn) => turn.done({ message: turn.escalation ? "not now" : (await turn.agent("helper", "…")).text })) } };
+  const model = new ScriptedModel([callsTool({ subject: "expensive" }), callsTool({ subject: "expensive" }), "It is open now."]);
+  await using t = await startTestEngine(service, { offline: [model], model: "offline:scripted" });
+  const inbox = inboxOf(t);
+  await t.say("buy it");
+  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+  const { turn: unused } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
+  expect(await lastEvent(t, unused!)).toMatchObject({ data: { error: { code: "APPROVAL_UNUSED" } } });
+  const { turnId } = await t.engine.accept({ session: "s1", message: "now please" });
+  await booked.promise;
+  t.fence();
+  hangs = false;
+  await using other = await startTestEngine(service, { on: { url: t.url }, offline: [model], model: "offline:scripted" });
+  await other.engine.store.release(await holderOf(other, turnId));
+
+  expect(await lastEvent(other, turnId)).toMatchObject({ type: "DONE", data: { message: "It is open now." } });
+  expect(desk.booked).toHaveLength(1);
+});
+
+test("a session that is forgotten and made again does under other keys what it is told, one that goes on under the same", async () => {
+  const desk = new Desk();
+  const said = (t: TestEngine): Promise<unknown> => t.say("go").then(({ done }) => done.message);
+  const service = codeService(desk);
+  await using t = await startTestEngine(service);
+  await using other = await startTestEngine(service, { on: { url: t.url } });
+
+  await said(t);
+  await said(other);
+  await t.engine.forget("s1");
+  await said(other);
+  await said(t);
+
+  expect(desk.booked).toHaveLength(2);
+  expect(new Set(desk.booked.map(({ key }) => key)).size).toBe(2);
+});
+
+test("an effect whose outcome is found out after its session was forgotten is swept like what belongs to nobody", async () => {
+  const desk = new Desk();
+  desk.plan.push("cut-after", "cut-after");
+  await using t = await startTestEngine(codeService(desk, { recover: "ask" }));
+  await using process = await joinTeam(t.url);
+  const inbox = inboxOf(t);
+  const retention = new Retention({ ...process, leases: new Leases(process) });
+  const age = () => t.database.query({ text: "update dure.effects set updated_at = now() - interval '8 days'" });
+  await t.say("go", { session: "s1" });
+  await t.say("go", { session: "s2" });
+  const { items } = await inbox.list({ tenant: "", status: "open" });
+  await t.engine.forget("s1");
+  await age();
+  expect((await retention.sweep())!.get("effects")).toBe(0); // somebody is still asked
+
+  await inbox.answer(items.find(({ source }) => source.session === "s1")!.id, { value: "happened" }, { tenant: "", name: "operator" });
+  await age();
+
+  expect((await retention.sweep())!.get("effects")).toBe(1);
+  expect(await t.database.query({ text: "select session_id from dure.effects" })).toEqual([{ session_id: "s2" }]);
 });
 
 test.for([

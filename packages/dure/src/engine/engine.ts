@@ -7,7 +7,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
-import { TurnStore, UNATTENDED_TOPIC, type ClaimedTurn } from "../durable/turns.ts";
+import { OtherServiceError, TurnStore, UNATTENDED_TOPIC, type Accepted, type AnsweredService, type ClaimedTurn } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
 import { startAcceptSpan } from "../models/telemetry.ts";
@@ -83,7 +83,10 @@ const LOOK_EVERY_MS = 400;
 const ASK_EVERY_MS = 500;
 /** Turns that one process runs at once; what is beyond stays unattended until there is room, or goes to another process. Source: our choice. */
 const RUNNING_MOST = 2_000;
-/** A turn of a service that no process takes is ended with `SERVICE_UNAVAILABLE` after this, milliseconds. Source: our choice; a release of several processes takes minutes. */
+/**
+ * How long a service may be away that a process answered, milliseconds: its messages are accepted meanwhile, and a turn that nobody
+ * has taken for so long ends with `SERVICE_UNAVAILABLE`. Source: our choice; a release of several processes takes minutes.
+ */
 const UNSERVED_MS = 300_000;
 /** How long a request may wait for a database that cannot be reached, milliseconds. Source: our choice; a person is waiting. */
 const ACCEPT_WITHIN_MS = 10_000;
@@ -110,6 +113,9 @@ export class Engine implements Conversations {
   readonly #cancels: Cancel[] = [];
   #stopping = false;
   #looking: Promise<void> | undefined;
+  /** What the others were told last, and the one that tells them. */
+  #told = "";
+  #telling: Promise<void> | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -133,7 +139,7 @@ export class Engine implements Conversations {
       lease: options.lease,
       resolve: (llm) => models.resolve(llm),
       budgets: options.budgets,
-      findApproval: (subject) => this.#reader.approval(subject),
+      findApproval: (subject, used) => this.#reader.approval(subject, used),
     };
     this.#folder = this.#folderFor(options);
   }
@@ -150,6 +156,7 @@ export class Engine implements Conversations {
     this.#environment = { ...this.#environment, defaultLlm, everyLlm, resolve: (llm) => models.resolve(llm) };
     void this.#folder.stop(); // what it had in line is considered again after the session's next turn
     this.#folder = this.#folderFor(definitions);
+    if (this.#cancels.length > 0) void this.#tell();
   }
 
   /** The turns that run here. */
@@ -173,6 +180,7 @@ export class Engine implements Conversations {
       notifications.subscribe("turns", () => this.#wakeAll()),
       notifications.subscribe(UNATTENDED_TOPIC, () => void this.#look()),
     );
+    void this.#tell();
     void this.#look();
   }
 
@@ -342,15 +350,29 @@ export class Engine implements Conversations {
   // --- running
 
   #folderFor({ models, defaultLlm }: Pick<EngineDefinitions, "models" | "defaultLlm">): MemoryFolder {
-    const { clock, logger, lease } = this.#options;
-    return new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm, lease });
+    const { clock, logger, lease, budgets } = this.#options;
+    return new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm, lease, budgets });
   }
 
   async #accept(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
-    const { clock, lease } = this.#options;
-    const service = request.service === undefined ? await this.#serviceOf(request.session) : this.#named(request.service);
-    const { caller = { tenant: "", name: "" }, key, path = "turn", author = "person" } = options;
+    const { clock } = this.#options;
     const turn = options.turnId ?? newId("turn", clock.now());
+    if (request.service !== undefined) return this.#acceptFor(await this.#addressee(request.service), turn, request, options);
+    try {
+      return await this.#acceptFor({ ...addresseeOf(this.#default), assumed: true }, turn, request, options);
+    } catch (error) {
+      if (!(error instanceof OtherServiceError)) throw error;
+      const addressee = await this.#addressee(error.service).catch((unknown: unknown) => {
+        if (codeOf(unknown) !== "SERVICE_UNKNOWN") throw unknown;
+        return addresseeOf(this.#default); // it was taken out of the team
+      });
+      return this.#acceptFor(addressee, turn, request, options);
+    }
+  }
+
+  async #acceptFor(service: Addressee, turn: string, request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
+    const { clock, lease } = this.#options;
+    const { caller = { tenant: "", name: "" }, key, path = "turn", author = "person" } = options;
     const input = {
       ...(request.slots && { slots: request.slots }),
       ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
@@ -364,15 +386,16 @@ export class Engine implements Conversations {
       late.abort(new DureError("DATABASE_UNAVAILABLE", `The message could not be stored within ${ACCEPT_WITHIN_MS} ms.`, { class: "unavailable", hint: "Send it again with the same Idempotency-Key." })),
     );
     try {
-      const accepted = await this.#store.accept(
+      const accepted: Accepted = await this.#store.accept(
         {
           turn,
           session: request.session,
           tenant: caller.tenant,
           service: service.name,
+          ...(service.assumed && { assumed: true }),
           version: service.version,
           author,
-          policy: service.sessions?.busy ?? "queue",
+          policy: service.busy,
           max_waiting: this.#limits.sessionQueue,
           message: request.message,
           input,
@@ -397,6 +420,7 @@ export class Engine implements Conversations {
           stop: null,
           trace_parent: traceParent ?? null,
           accepted_at: accepted.now,
+          incarnation: accepted.incarnation,
           state: accepted.state,
           memory: accepted.memory,
           memory_rev: accepted.memory_rev,
@@ -409,7 +433,7 @@ export class Engine implements Conversations {
       if (accepted.outcome === "accepted" && accepted.stopped) this.#runs.get(accepted.stopped)?.stop();
       return { turnId: accepted.turn, sessionId: accepted.session, status: accepted.status, repeated: accepted.outcome === "repeated" };
     } catch (error) {
-      span.end(error);
+      if (!(error instanceof OtherServiceError)) span.end(error);
       if (!lease.aborted) throw error;
       throw new DureError("SERVER_STOPPING", "This process may write no more.", { class: "unavailable", hint: "Send it again with the same Idempotency-Key; another process answers.", cause: error });
     } finally {
@@ -425,7 +449,7 @@ export class Engine implements Conversations {
     if (lease.aborted || this.#runs.has(held.turn)) return;
     const service = this.#services.get(held.service);
     if (!service && !isUnserved && !held.stop) {
-      logger.warn({ turn: held.turn, session: held.session, service: held.service }, `turn ${held.turn} is of the service ${held.service}, which is not here; left to other processes`);
+      logger.info({ turn: held.turn, session: held.session, service: held.service }, `turn ${held.turn} is of the service ${held.service}, which is not here; left to other processes`);
       this.#store.giveUp(held.turn, held.epoch, { signal: lease }).catch((error: unknown) => {
         if (!lease.aborted) logger.warn({ turn: held.turn, code: codeOf(error), error: messageOf(error) }, "a turn could not be left to others; the next look tries again");
       });
@@ -440,7 +464,7 @@ export class Engine implements Conversations {
       this.#wake(held.turn);
       if (end === "done") {
         if (next !== null) void this.#claim(next);
-        else if (service) this.#folder.consider(held.session, service, run.memoryTurns);
+        else if (run.answeredBy) this.#folder.consider(held.session, run.answeredBy, run.memoryTurns);
       }
     });
   }
@@ -450,7 +474,8 @@ export class Engine implements Conversations {
     if (this.#stopping || lease.aborted || this.#runs.has(turn) || this.#accepting.has(turn)) return;
     this.#accepting.add(turn);
     try {
-      const held = await this.#store.claim(turn, { signal: lease });
+      const versions = Object.fromEntries([...this.#services.values()].map(({ name, version }) => [name, version]));
+      const held = await this.#store.claim(turn, { versions, signal: lease });
       if (held) this.#begin(held, how);
     } catch (error) {
       if (!lease.aborted) logger.warn({ turn, code: codeOf(error), error: messageOf(error) }, "a turn could not be claimed; it stays for the next look");
@@ -491,16 +516,32 @@ export class Engine implements Conversations {
     }
   }
 
-  #named(name: string): AnyService {
+  /** The service here, or as a process says that has it: while a release goes through several processes, they do not have the same. Throws `SERVICE_UNKNOWN`. */
+  async #addressee(name: string): Promise<Addressee> {
     const service = this.#services.get(name);
-    if (service) return service;
+    if (service) return addresseeOf(service);
+    const elsewhere = await this.#store.answeredElsewhere(name, UNSERVED_MS);
+    if (elsewhere) return { ...elsewhere, version: "" };
     throw new DureError("SERVICE_UNKNOWN", `There is no service "${name}".`, { class: "not-found", hint: `Services are: ${[...this.#services.keys()].join(", ")}.` });
   }
 
-  async #serviceOf(session: string): Promise<AnyService> {
-    if (this.#services.size === 1) return this.#default;
-    const name = await this.#reader.serviceOf(session);
-    return (name === undefined ? undefined : this.#services.get(name)) ?? this.#default;
+  /** Tells the other processes which services this one answers. */
+  #tell(): Promise<void> {
+    this.#telling ??= (async () => {
+      const { lease, logger } = this.#options;
+      try {
+        for (;;) {
+          const services = [...this.#services.values()].map((service): AnsweredService => ({ name: service.name, busy: busyOf(service) }));
+          const words = canonicalJson(services);
+          if (words === this.#told) return;
+          await this.#store.announce(services, { signal: lease });
+          this.#told = words;
+        }
+      } catch (error) {
+        if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "the other processes could not be told which services are here; they refuse messages that name one of them alone");
+      }
+    })().finally(() => (this.#telling = undefined)); // outside: the work may end before this assignment
+    return this.#telling;
   }
 
   async #rows(turnId: string, after: number, signal?: AbortSignal): Promise<NonNullable<Awaited<ReturnType<TurnStore["read"]>>>> {
@@ -545,6 +586,22 @@ export class Engine implements Conversations {
   #wakeAll(): void {
     for (const turnId of this.#waiters.keys()) this.#wake(turnId);
   }
+}
+
+/** The service that a message is for, wherever it runs. */
+interface Addressee extends AnsweredService {
+  /** `""`: it runs elsewhere. */
+  readonly version: string;
+  /** Nobody has named it. */
+  readonly assumed?: boolean;
+}
+
+function addresseeOf(service: AnyService): Addressee {
+  return { name: service.name, version: service.version, busy: busyOf(service) };
+}
+
+function busyOf(service: AnyService): AnsweredService["busy"] {
+  return service.sessions?.busy ?? "queue";
 }
 
 /** Unattended turns that are claimed with one look. */

@@ -102,6 +102,11 @@ export class TurnJournal {
     return step;
   }
 
+  /** Steps of an earlier life that it began and did not finish, by the beginning of their name. */
+  unfinished(prefix: string): readonly { readonly path: string; readonly name: string }[] {
+    return [...this.#past].flatMap(([path, { name, record }]) => (!record && name.startsWith(prefix) ? [{ path, name }] : []));
+  }
+
   /** Throws `DivergedError` when the handler ended without doing what the journal says. Only top places: inner ones are skipped with a finished step. */
   checkComplete(): void {
     for (const [path, step] of this.#past) {

@@ -8,6 +8,7 @@ import type { DonePayload } from "./service.ts";
 import type { TurnContext } from "./turn-context.ts";
 import { checkService, scanHandlers } from "./load-service-check.ts";
 import type { Problem } from "./load-service-document.ts";
+import { teamTools } from "./team-tools.ts";
 import { loadService } from "./load-service.ts";
 import { StateManager } from "./state.ts";
 
@@ -140,7 +141,7 @@ describe("loadService", () => {
     ["a handler that nobody exports", { "service.yaml": YAML.replace("TRANSFER: transferFlow", "TRANSFER: transferFlaw") }, { line: 16, key: "flows.handlers.TRANSFER", found: '"transferFlaw"', hint: 'did you mean "transferFlow"?' }],
     ["a handler that is something else", { "service.yaml": YAML.replace("DEFAULT: smallTalk", "DEFAULT: SlotAnswer") }, { line: 16, key: "flows.handlers.DEFAULT", message: expect.stringMatching(/names the export "SlotAnswer" of .*schemas\.ts, which is no flow handler/) as string }],
     ["a schema of a card that nobody exports", { "service.yaml": YAML.replace("schema: SlotAnswer", "schema: SlotAnswr") }, { line: 9, key: "agents.slot.card.policy.schema", allowed: "TransferState, SlotAnswer", hint: 'did you mean "SlotAnswer"?' }],
-    ["a tool that nobody exports", { "service.yaml": YAML.replace("[lookUp]", "[lookup2]") }, { line: 9, key: "agents.slot.card.tools.0", found: '"lookup2"', allowed: "calculator, clock, lookUp" }],
+    ["a tool that nobody exports", { "service.yaml": YAML.replace("[lookUp]", "[lookup2]") }, { line: 9, key: "agents.slot.card.tools.0", found: '"lookup2"', allowed: ["calculator", "clock", ...Object.keys(teamTools), "lookUp"].join(", ") }],
     ["an unknown key", { "service.yaml": YAML.replace("sessions:", "sesions:") }, { line: 19, key: "sesions", message: 'unknown key "sesions"; did you mean "sessions"?' }],
     ["a wrong value", { "service.yaml": YAML.replace("busy: merge", "busy: wait") }, { line: 19, key: "sessions.busy", found: '"wait"', allowed: "queue, reject, interrupt, merge" }],
     ["a card's file", { "agents/helper/card.json": '{\n  "llm": "offline",\n  "policy": {\n    "timout_sec": 5 }\n}' }, { file: expect.stringMatching(/agents\/helper\/card\.json$/) as string, line: 4, column: 5, key: "policy.timout_sec", message: 'unknown key "timout_sec"; did you mean "timeoutSec"?' }],

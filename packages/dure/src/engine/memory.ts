@@ -36,6 +36,12 @@ export const MEMORY_DEFAULTS = {
 
 export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
 
+/** What is stored, for readers that are not ours: whoever tries to change it is told. */
+export function openMemory(stored: Partial<Memory>): Memory {
+  const { rawHistory, summaryText } = { ...EMPTY_MEMORY, ...stored };
+  return Object.freeze({ rawHistory: Object.freeze(rawHistory.map((entry) => Object.freeze({ ...entry }))), summaryText });
+}
+
 /** The memory with one more exchange at its end. */
 export function remember(memory: Memory, user: string, assistant: string): Memory {
   return {

@@ -63,31 +63,17 @@ const ASIDE_WITHIN_MS = 5_000;
  */
 export async function* remoteTurn(
   remote: RemoteService,
-  request: { session: string; message: string; slots?: JsonObject | undefined; confirmId?: string | undefined; locale: string; timeZone: string },
+  request: RemoteRequest,
   options: { key: string; clock: Clock; signal: AbortSignal; /** Asked after an abort: nobody waits for the answer any more, here or elsewhere. */ isGivenUp: () => boolean },
 ): AsyncGenerator<TurnEvent, Done> {
   const { key, clock, signal, isGivenUp } = options;
-  const body = JSON.stringify({
-    session_id: request.session,
-    message: request.message,
-    locale: request.locale,
-    time_zone: request.timeZone,
-    ...(request.slots && { slots: request.slots }),
-    ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
-    ...(remote.service !== undefined && { service: remote.service }),
-  });
   let turnId: string | undefined;
   let lastId: string | undefined;
   for (let tries = 0; ; tries++) {
     try {
       const response =
         turnId === undefined || lastId === undefined
-          ? await fetch(`${remote.url}/v1/agent/chat/stream`, {
-              method: "POST",
-              headers: { ...remote.headers(), "content-type": "application/json", accept: "text/event-stream", "idempotency-key": key },
-              body,
-              signal,
-            })
+          ? await sendThere(remote, request, key, signal)
           : await fetch(`${remote.url}/v1/agent/turns/${turnId}/stream`, { headers: { ...remote.headers(), "last-event-id": lastId }, signal });
       if (!response.ok || !response.body) throw await problemOf(remote, response);
       turnId = response.headers.get("turn-id") ?? turnId;
@@ -103,7 +89,7 @@ export async function* remoteTurn(
       throw new Error("the stream ended before DONE");
     } catch (error) {
       if (signal.aborted) {
-        if (isGivenUp() && turnId !== undefined) void stopThere(remote, turnId, clock);
+        if (isGivenUp()) void stopRemoteTurn(remote, request, { key, turnId, clock });
         throw signal.reason;
       }
       if (error instanceof DureError && (error.class !== "unavailable" || tries >= RECONNECTS_MOST)) throw error;
@@ -115,13 +101,76 @@ export async function* remoteTurn(
         });
       }
     }
-    await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
+    await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal }).catch((error: unknown) => {
+      if (isGivenUp()) void stopRemoteTurn(remote, request, { key, turnId, clock });
+      throw error;
+    });
   }
 }
 
-/** Nobody waits for it. One that has ended meanwhile answers 409, which changes nothing. */
-async function stopThere(remote: RemoteService, turnId: string, clock: Clock): Promise<void> {
-  await aside(clock, undefined, (signal) => fetch(`${remote.url}/v1/agent/turns/${turnId}/stop`, { method: "POST", headers: remote.headers(), signal })).catch(() => {});
+/** What a person said, as the other server gets it. */
+export interface RemoteRequest {
+  readonly session: string;
+  readonly message: string;
+  readonly slots?: JsonObject | undefined;
+  readonly confirmId?: string | undefined;
+  readonly locale: string;
+  readonly timeZone: string;
+}
+
+/** The same turn there for the same key, whether it has begun or not. */
+async function sendThere(remote: RemoteService, request: RemoteRequest, key: string, signal: AbortSignal): Promise<Response> {
+  const body = {
+    session_id: request.session,
+    message: request.message,
+    locale: request.locale,
+    time_zone: request.timeZone,
+    ...(request.slots && { slots: request.slots }),
+    ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
+    ...(remote.service !== undefined && { service: remote.service }),
+  };
+  return fetch(`${remote.url}/v1/agent/chat/stream`, {
+    method: "POST",
+    headers: { ...remote.headers(), "content-type": "application/json", accept: "text/event-stream", "idempotency-key": key },
+    body: JSON.stringify(body),
+    signal,
+  });
+}
+
+/**
+ * Ends a turn there for which nobody waits any longer. Its id may not have come yet: then it is asked for once more by the key. A
+ * message that had not arrived is stopped as soon as it is stored, so it stands on both sides as said and interrupted. A turn that
+ * has ended meanwhile answers 409, which changes nothing. Never rejects; a server that cannot be reached is asked five times again.
+ */
+export async function stopRemoteTurn(remote: RemoteService, request: RemoteRequest, options: { key: string; turnId?: string | undefined; clock: Clock }): Promise<void> {
+  const { key, clock } = options;
+  let { turnId } = options;
+  for (let tries = 0; tries <= RECONNECTS_MOST; tries++) {
+    try {
+      turnId ??= await turnIdThere(remote, request, key, clock);
+      if (turnId === undefined) return;
+      const id = turnId;
+      const answer = await aside(clock, undefined, (signal) => fetch(`${remote.url}/v1/agent/turns/${id}/stop`, { method: "POST", headers: remote.headers(), signal }));
+      await answer.body?.cancel();
+      if (!mayPass(answer.status)) return;
+    } catch {
+      // Cut, refused, or silent for too long: the next try follows.
+    }
+    await clock.sleep(FIRST_PAUSE_MS * 2 ** tries);
+  }
+}
+
+/** Undefined: the message is refused there, so no turn is. */
+async function turnIdThere(remote: RemoteService, request: RemoteRequest, key: string, clock: Clock): Promise<string | undefined> {
+  const response = await aside(clock, undefined, (signal) => sendThere(remote, request, key, signal));
+  await response.body?.cancel();
+  if (!response.ok && mayPass(response.status)) throw new Error(`HTTP ${response.status}`);
+  return response.headers.get("turn-id") ?? undefined;
+}
+
+/** What is wrong with our request stays wrong; what is wrong with their server may pass. */
+function mayPass(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
 }
 
 /**
@@ -179,7 +228,7 @@ async function problemOf(remote: RemoteService, response: Response): Promise<Dur
   const code = typeof problem["code"] === "string" ? problem["code"] : "REMOTE_UNAVAILABLE";
   const detail = typeof problem["detail"] === "string" ? problem["detail"] : `HTTP ${response.status}`;
   return new DureError(code, `${remote.name}: ${detail}`, {
-    class: response.status >= 500 || response.status === 429 || response.status === 408 ? "unavailable" : "input",
+    class: mayPass(response.status) ? "unavailable" : "input",
     ...(typeof problem["hint"] === "string" && { hint: problem["hint"] }),
   });
 }

@@ -2,6 +2,7 @@ import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { NextAction, TurnEvent, UiHint } from "../kernel/turn-events.ts";
 import type { z } from "zod";
+import type { BusyPolicy } from "../durable/turns.ts";
 import type { Agent, Validator } from "./agent.ts";
 import type { MemoryOptions } from "./memory.ts";
 import type { StateDefinition } from "./state.ts";
@@ -41,8 +42,7 @@ export function flow(work: (turn: TurnContext) => Promise<DonePayload>): FlowHan
 /** What is kept of a finished flow; undefined keeps nothing beyond what the engine keeps. Runs in the turn: no outside, no clock. */
 export type CompletedSelector = (done: DonePayload, flow: string, turn: TurnContext) => DonePayload["completed"] | undefined;
 
-/** What happens to a message that arrives while the session's turn runs. Source: docs/spec/conversation §3. */
-export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
+export type { BusyPolicy } from "../durable/turns.ts";
 
 export interface SessionOptions {
   /** Default `queue`. */

@@ -1,13 +1,15 @@
 import { once } from "node:events";
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { offlineModel } from "../models/offline.ts";
 import { createServer, startServer } from "../server/server.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
-import { chatAgent, conversationalAgent } from "./agent.ts";
+import type { TurnEvent } from "../kernel/turn-events.ts";
+import { AgentResult, chatAgent, conversationalAgent, customAgent } from "./agent.ts";
 import { combineServices, keywordRouter, modelRouter } from "./combine.ts";
 import { remoteService } from "./remote-service.ts";
 import { defineService, flow, type Service } from "./service.ts";
@@ -140,7 +142,7 @@ test("a model chooses the service; one that is unknown or fails falls to the def
 });
 
 /** A server over the engine, as another process would be. */
-async function serverOf(there: TestEngine): Promise<{ url: string } & AsyncDisposable> {
+async function serverOf(there: TestEngine): Promise<{ url: string; app: ReturnType<typeof createServer> } & AsyncDisposable> {
   const app = createServer({
     conversations: there.engine,
     events: { follow: async function* () {}, now: async () => "1.0.0", beforeLast: async () => "1.0.0" },
@@ -154,7 +156,7 @@ async function serverOf(there: TestEngine): Promise<{ url: string } & AsyncDispo
     locale: "ko",
   });
   const { url } = await startServer(app, { port: 0 });
-  return { url, [Symbol.asyncDispose]: () => app.close() };
+  return { url, app, [Symbol.asyncDispose]: () => app.close() };
 }
 
 test("a remote service passes events, DONE and errors through unchanged, once for a turn", async () => {
@@ -211,7 +213,93 @@ test.for([
 
   expect((await turn.done).error?.code).toBe(code);
   expect(next).toBe("quick");
-  await expect.poll(async () => (await there.database.query({ text: "select done->'error'->>'code' as code from dure.turns order by accepted_at limit 1" }))[0], { timeout: 5_000 }).toEqual({ code: "TURN_STOPPED" });
+  await expect.poll(async () => (await there.database.query({ text: "select done->'error'->>'code' as code from dure.turns order by accepted_at limit 1" }))[0], { timeout: 20_000 }).toEqual({ code: "TURN_STOPPED" });
+});
+
+/** A chat whose model takes its time over “slow”. */
+const slowModel = offlineModel("slow", (request) => ((request.messages.at(-1) as { text: string }).text === "slow" ? { chunks: ["하나 ", "둘 "], chunkDelayMs: 60_000 } : "quick"));
+const slowChat = defineService({ name: "chat", agents: { a: chatAgent({ name: "a" }) }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("a", "…")).text })) } });
+
+async function codeThere(there: TestEngine): Promise<unknown> {
+  return (await there.database.query<{ code: string | null }>({ text: "select done->'error'->>'code' as code from dure.turns" })).map(({ code }) => code);
+}
+
+test("a stop ends the turn on the other server also before it has said which one it is", async () => {
+  await using there = await startTestEngine(slowChat, { offline: [slowModel] });
+  await using server = await serverOf(there);
+  const arrived = Promise.withResolvers<void>();
+  let chats = 0;
+  // Between the two: the answer to the first message is lost, as is its connection.
+  const between = createHttpServer((request, response) => {
+    void (async () => {
+      const body = await text(request);
+      const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !["host", "connection", "content-length"].includes(name))) as Record<string, string>;
+      const answer = await fetch(`${server.url}${request.url}`, { method: request.method!, headers, ...(body !== "" && { body }) });
+      if (request.url === "/v1/agent/chat/stream" && ++chats === 1) return arrived.resolve();
+      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "", "turn-id": answer.headers.get("turn-id") ?? "" });
+      response.flushHeaders();
+      response.end(await answer.text());
+    })().catch(() => response.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(between, "listening");
+  try {
+    await using here = await startTestEngine(remoteService(`http://127.0.0.1:${(between.address() as AddressInfo).port}`, { name: "far" }));
+    const turn = here.engine.turn({ session: "s1", message: "slow" });
+    const { turnId } = turn;
+    await arrived.promise;
+
+    await here.engine.stopTurn(await turnId);
+
+    expect((await turn.done).error?.code).toBe("TURN_STOPPED");
+    await expect.poll(() => codeThere(there), { timeout: 15_000 }).toEqual(["TURN_STOPPED"]);
+  } finally {
+    between.closeAllConnections();
+    between.close();
+  }
+});
+
+test("a turn whose process dies goes on with the same turn on the other server, by the token that it was given", async () => {
+  const letGo = Promise.withResolvers<void>();
+  const model = offlineModel("gated", async () => (await letGo.promise, "at last"));
+  await using there = await startTestEngine(slowChat, { offline: [model] });
+  await using server = await serverOf(there);
+  const tokens = new Set<string | undefined>();
+  server.app.server.on("request", ({ headers }: IncomingMessage) => void tokens.add(headers.authorization));
+  const far = remoteService(server.url, { name: "far", auth: () => "secret" });
+  await using here = await startTestEngine(far);
+  const turn = here.engine.turn({ session: "s1", message: "hello" });
+  for await (const event of turn) if (event.type === "AGENT_START") break;
+  here.fence();
+  await here.database.query({ text: "update dure.turns set holder = null, epoch = epoch + 1" });
+  await using next = await startTestEngine(far, { on: { url: here.url } });
+  await expect.poll(() => next.engine.running, { timeout: 10_000 }).toBe(1);
+
+  letGo.resolve();
+  const events: TurnEvent[] = [];
+  for await (const { event } of next.engine.read(await turn.turnId)) events.push(event);
+
+  expect(events.at(-1)).toMatchObject({ type: "DONE", data: { message: "at last" } });
+  expect(events.filter(({ type }) => type === "AGENT_START").map(({ data }) => (data as { restart?: true }).restart)).toEqual([undefined, true]);
+  expect(await codeThere(there)).toEqual([null]);
+  expect([...tokens]).toEqual(["Bearer secret"]);
+});
+
+test("a turn that is stopped after its process has died ends on the other server too", async () => {
+  await using there = await startTestEngine(slowChat, { offline: [slowModel] });
+  await using server = await serverOf(there);
+  const far = remoteService(server.url, { name: "far" });
+  await using here = await startTestEngine(far);
+  const turn = here.engine.turn({ session: "s1", message: "slow" });
+  for await (const event of turn) if (event.type === "AGENT_START") break;
+  here.fence();
+
+  await here.database.query({ text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'` });
+  await using next = await startTestEngine(far, { on: { url: here.url } });
+  let last;
+  for await (const { event } of next.engine.read(await turn.turnId)) last = event;
+
+  expect(last).toMatchObject({ data: { error: { code: "TURN_STOPPED" } } });
+  await expect.poll(() => codeThere(there), { timeout: 15_000 }).toEqual(["TURN_STOPPED"]);
 });
 
 test.for([
@@ -256,7 +344,7 @@ test("older turns are folded into a summary between turns, and the model sees su
   await using t = await startTestEngine(chat, { offline: [model] });
 
   for (let index = 1; index <= 6; index++) await t.say(`message ${index}`);
-  await expect.poll(async () => (await t.engine.debug("s1")).memory.summaryText, { timeout: 5_000 }).toBe("summary of 2 turns");
+  await expect.poll(async () => (await t.engine.debug("s1")).memory.summaryText, { timeout: 20_000 }).toBe("summary of 2 turns");
   await t.say("message 7");
 
   const { memory } = await t.engine.debug("s1");
@@ -273,5 +361,72 @@ test("a summary that fails keeps the old one and the last 12 turns", async () =>
 
   for (let index = 1; index <= 14; index++) await t.say(`message ${index}`);
 
-  await expect.poll(async () => (await t.engine.debug("s1")).memory.rawHistory.length, { timeout: 5_000 }).toBe(24);
+  await expect.poll(async () => (await t.engine.debug("s1")).memory.rawHistory.length, { timeout: 20_000 }).toBe(24);
+});
+
+test("of services behind one name each has its own settings of memory", async () => {
+  const model = offlineModel("m", (request) => ((request.messages.at(-1) as { text: string }).text.includes("<dialog>") ? "a summary" : "ok"));
+  const chat = (name: string, summarizeThreshold: number): Service =>
+    defineService({ name, agents: { a: chatAgent({ name: "a" }) }, memory: { summarizeThreshold, keepRecentTurns: 1 }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("a", "…")).text })) } });
+  const both = combineServices({ name: "all", services: [chat("short", 2), chat("long", 50)], router: keywordRouter({ rules: [{ service: "long", keywords: ["long"] }], default: "short" }) });
+  await using t = await startTestEngine(both, { offline: [model] });
+
+  for (let index = 1; index <= 8; index++) await t.say("long", { session: "long" });
+  for (let index = 1; index <= 2; index++) await t.say("short", { session: "short" });
+
+  await expect.poll(async () => (await t.engine.debug("short")).memory.summaryText, { timeout: 10_000 }).toBe("a summary");
+  expect((await t.engine.debug("long")).memory).toMatchObject({ summaryText: "", rawHistory: { length: 16 } });
+});
+
+const MEANWHILE: readonly (readonly [what: string, happen: (t: TestEngine) => Promise<unknown>])[] = [
+  ["said", (t) => t.say("three")],
+  ["forgotten", (t) => t.engine.forget("s1").then(() => t.say("one")).then(() => t.say("two"))],
+];
+
+test.for(MEANWHILE)("a fold writes nothing when something was %s since it read the memory", async ([, happen]) => {
+  const asked = Promise.withResolvers<void>();
+  const letGo = Promise.withResolvers<void>();
+  let folds = 0;
+  const model = offlineModel("m", async (request) => {
+    if (!(request.messages.at(-1) as { text: string }).text.includes("<dialog>")) return "ok";
+    if (++folds > 1) return { error: { status: 400, message: "only one" } };
+    asked.resolve();
+    await letGo.promise;
+    return "old words";
+  });
+  const chat = defineService({ name: "chat", agents: { a: chatAgent({ name: "a" }) }, memory: { summarizeThreshold: 2, keepRecentTurns: 1 }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("a", "…")).text })) } });
+  await using t = await startTestEngine(chat, { offline: [model] });
+  for (const message of ["one", "two"]) await t.say(message);
+  await asked.promise;
+
+  await happen(t);
+  letGo.resolve();
+  await expect.poll(() => t.database.query({ text: "select from dure.model_calls where agent = 'memory' and error is null" }), { timeout: 10_000 }).toHaveLength(1);
+  await t.engine.stop(); // and its folds
+
+  const { memory } = await t.engine.debug("s1");
+  expect(memory.summaryText).toBe("");
+  expect(memory.rawHistory.map(({ content }) => content)).toContain("one");
+});
+
+test("an agent cannot change what it is shown", async () => {
+  const meddler = customAgent({
+    name: "meddler",
+    run: async ({ memory, state }) => {
+      (state as { stage: string }).stage = "FINISHED";
+      (memory.rawHistory as unknown as object[]).push({ role: "user", content: "never said" });
+      return AgentResult.success({ message: "done" });
+    },
+  });
+  const service = defineService({
+    name: "meddling",
+    agents: { meddler },
+    state: defineState({ schema: z.object({ stage: z.string() }), initial: () => ({ stage: "INIT" }) }),
+    flows: { DEFAULT: flow(async (turn) => turn.done({ message: turn.message === "meddle" ? (await turn.agent("meddler", "…").catch(() => ({ text: "refused" }))).text : "ok" })) },
+  });
+  await using t = await startTestEngine(service);
+  await t.say("hello");
+
+  expect((await t.say("meddle")).done).toMatchObject({ message: "refused", stateSnapshot: { stage: "INIT" } });
+  expect((await t.engine.debug("s1")).memory.rawHistory.map(({ content }) => content)).toEqual(["hello", "ok", "meddle", "refused"]);
 });

@@ -3,6 +3,7 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import { forgetSession } from "../durable/sessions.ts";
+import type { MemoryVersion } from "../durable/turns.ts";
 import type { CompletedEntry, HistoryEntry, Page, SessionDebug, SessionDetail, SessionSummary } from "./api.ts";
 import type { LeafService } from "./combine.ts";
 import { EMPTY_MEMORY, type Memory } from "./memory.ts";
@@ -105,27 +106,23 @@ export class SessionReader {
     return row && { status: row.status, sessionId: row.session_id, lastSeq: row.last_seq };
   }
 
-  async serviceOf(session: string): Promise<string | undefined> {
-    const [row] = await this.#database.query<{ service: string }>({ name: "service_of_session", text: "select service from dure.sessions where id = $1" }, [session]);
-    return row?.service;
-  }
-
-  async memoryOf(session: string): Promise<{ memory: Memory; rev: number } | undefined> {
-    const [row] = await this.#database.query<{ memory: Partial<Memory>; memory_rev: number }>(
-      { name: "memory_of_session", text: "select memory, memory_rev from dure.sessions where id = $1 and running_turn is null" },
+  async memoryOf(session: string): Promise<({ memory: Memory } & MemoryVersion) | undefined> {
+    const [row] = await this.#database.query<{ memory: Partial<Memory>; memory_rev: number; incarnation: string }>(
+      { name: "memory_of_session", text: "select memory, memory_rev, incarnation from dure.sessions where id = $1 and running_turn is null" },
       [session],
     );
-    return row && { memory: { ...EMPTY_MEMORY, ...row.memory }, rev: row.memory_rev };
+    return row && { memory: { ...EMPTY_MEMORY, ...row.memory }, rev: row.memory_rev, incarnation: row.incarnation };
   }
 
-  /** A yes for `subject` that stands and that nobody has used. */
-  async approval(subject: string): Promise<{ id: string } | undefined> {
+  /** A yes for `subject` that stands and that nobody has used but an earlier life of `turn`; `known`: those that this life has used. */
+  async approval(subject: string, { turn, known }: { turn: string; known: readonly string[] }): Promise<{ id: string } | undefined> {
     const [row] = await this.#database.query<{ id: string }>(
       {
-        text: `select id from dure.escalations where subject = $1 and status = 'resolved' and resolution->>'value' = 'approve' and used_at is null
-          and (expires_at is null or expires_at > clock_timestamp()) order by created_at desc limit 1`,
+        text: `select id from dure.escalations where subject = $1 and status = 'resolved' and resolution->>'value' = 'approve'
+          and (used_at is null and (expires_at is null or expires_at > clock_timestamp()) or used_by = $2 and not (id = any($3)))
+          order by used_at nulls last, created_at desc limit 1`,
       },
-      [subject],
+      [subject, turn, known],
     );
     return row;
   }

@@ -38,7 +38,7 @@ export interface TestEngineOptions {
 
 export async function startTestEngine(services: AnyService | readonly AnyService[], options: TestEngineOptions = {}): Promise<TestEngine> {
   await using stack = new AsyncDisposableStack();
-  const processId = newId("process");
+  const processId = options.engine?.processId ?? newId("process");
   const logger = options.logger ?? silentLogger;
   const clock = systemClock;
   const owned = options.on ? undefined : stack.use(await testDatabase());
@@ -51,6 +51,7 @@ export async function startTestEngine(services: AnyService | readonly AnyService
   const models = new Models({ clock, logger, offline: options.offline ?? [], ...(options.providers && { providers: options.providers }) });
   const name = options.model ?? (options.offline?.[0] ? `offline:${options.offline[0].name}` : "offline:echo");
   const [provider, model] = [name.slice(0, name.indexOf(":")), name.slice(name.indexOf(":") + 1)];
+  await database.query({ text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, '0', '', '', 0, '')" }, [processId]);
   const engine = new Engine({
     services: Array.isArray(services) ? (services as readonly AnyService[]) : [services as AnyService],
     database,

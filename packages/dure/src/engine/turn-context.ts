@@ -32,7 +32,7 @@ export type EffectOutcome<Output> =
   | { readonly status: "failed"; readonly error: { readonly code: string; readonly message: string } };
 
 export interface EffectCallOptions<Output> {
-  /** The thing decided, such as `[flowId, confirmId, index]`; the effect's key is made of the session and this. */
+  /** The thing decided, such as `[flowId, confirmId, index]`; the effect's key is made of the session, the call's name and this. */
   readonly key: readonly (string | number)[];
   /**
    * Changes the state for a settled effect. What it writes is kept even when the turn is stopped right after.
@@ -65,6 +65,7 @@ export interface TurnMachinery {
   hook(type: string, data: unknown): void;
   complete(entry: { readonly flow?: string; readonly stage: string; readonly data: unknown }): void;
   remember(text: string): void;
+  settleApproval(): void;
 }
 
 export interface TurnFacts {
@@ -171,7 +172,12 @@ export class TurnContext implements TurnFacts {
     }
   }
 
-  /** Does a `once` effect that the code itself decided: at most once for its key, however often the turn is run. */
+  /**
+   * Does a `once` effect that the code itself decided: at most once for its key, however often the turn is run. A tool that needs a
+   * person's yes ends the turn by asking, unless its key has been called before; a turn that an answer to it began (`escalation`) and
+   * that makes exactly the call that was asked for (`name` and `input`) uses up the yes, and after a no is told that it has failed
+   * with `APPROVAL_REJECTED`.
+   */
   async call<Input, Output>(name: string, tool: Tool<Input, Output>, input: Input, options: EffectCallOptions<Output>): Promise<EffectOutcome<Output>> {
     return (await this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>)) as EffectOutcome<Output>;
   }
@@ -216,6 +222,14 @@ export class TurnContext implements TurnFacts {
   /** What memory keeps as the answer, when it is not `DONE.message`. */
   remember(text: string): void {
     this.#machinery.remember(text);
+  }
+
+  /**
+   * Says that the yes which began this turn is dealt with although its call is not made: the thing is done in another way, or not
+   * wanted any more. With `DONE` the yes is used up, and nobody is told that a call is missing. Nothing where no yes began the turn.
+   */
+  settleApproval(): void {
+    this.#machinery.settleApproval();
   }
 
   /** Back to the initial state; memory stays. */

@@ -9,22 +9,23 @@ import type { ModelCall, ModelRequest } from "../models/model.ts";
 import { inToolSpan, inTurnSpan, noteFailure } from "../models/telemetry.ts";
 import { FencedError, type FinishedTurn, type TurnStore, type ClaimedTurn } from "../durable/turns.ts";
 import type { Agent } from "./agent.ts";
-import { a2aTurn } from "./a2a.ts";
+import { Approvals, REFUSED, type FindApproval } from "./approvals.ts";
 import { AgentRun, type AttemptRules } from "./agent-run.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import type { Budgets } from "./budgets.ts";
 import { EffectUnknownError, OnceRunner, type OnceCall } from "./effects.ts";
 import { DivergedError, TurnJournal } from "./journal.ts";
-import { EMPTY_MEMORY, remember, turnsOf, type Memory } from "./memory.ts";
+import { openMemory, remember, turnsOf, type Memory } from "./memory.ts";
+import { passThrough, remoteStep, stopElsewhere } from "./pass-through.ts";
 import { Places } from "./places.ts";
-import { isAsking, remoteTurn, type RemoteService } from "./remote-service.ts";
+import { isAsking, type RemoteService } from "./remote-service.ts";
 import type { DonePayload, ErrorFacts, Service } from "./service.ts";
 import { enter, isMidFlow, openState, sessionAfter, type SessionState } from "./session-state.ts";
 import type { StateManager } from "./state.ts";
 import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
 import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
-import { approvalEscalation, approvalSubject, ApprovalPendingError, divergedEscalation, effectEscalation, unusedEscalation, type AskingPlace, type TurnEscalation } from "./turn-escalations.ts";
+import { ApprovalPendingError, divergedEscalation, effectEscalation, unusedEscalation, type AskingPlace, type TurnEscalation } from "./turn-escalations.ts";
 import { storedCall } from "./stored-call.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
 
@@ -45,8 +46,7 @@ export interface TurnRunEnvironment {
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
   /** Absent: nothing is limited. */
   readonly budgets: Budgets | undefined;
-  /** The yes for these arguments that nobody has used yet. */
-  findApproval(subject: string): Promise<{ id: string } | undefined>;
+  readonly findApproval: FindApproval;
 }
 
 class StoppedError extends DureError {
@@ -66,8 +66,11 @@ export class TurnRun implements TurnMachinery {
   readonly journal: TurnJournal;
   /** Settles when this life is over; never rejects. `next` is the session's next turn, which this process now holds. */
   readonly finished: Promise<{ end: "done" | "fenced"; next: string | null }>;
-  /** Exchanges in the memory that this run stored; the folder looks at it. */
+  /** Exchanges in the memory that this run stored, and the service that answered; the folder looks at them. */
   memoryTurns = 0;
+  get answeredBy(): LeafService | undefined {
+    return this.#leaf;
+  }
 
   readonly #environment: TurnRunEnvironment;
   /** Absent: no living process has it, and the turn ends by saying so. */
@@ -87,6 +90,7 @@ export class TurnRun implements TurnMachinery {
   readonly #completed: CompletedFlow[] = [];
   readonly #escalations: TurnEscalation[] = [];
   readonly #runningEffects = new Set<Promise<unknown>>();
+  readonly #approvals: Approvals;
 
   #leaf: LeafService | undefined;
   #session: SessionState;
@@ -116,7 +120,7 @@ export class TurnRun implements TurnMachinery {
     this.#service = options.service;
     this.#facts = factsOf(held, environment);
     this.#session = { services: {}, ...(held.state as Partial<SessionState>) };
-    this.#memory = { ...EMPTY_MEMORY, ...(held.memory as Partial<Memory>) };
+    this.#memory = openMemory(held.memory);
     if (environment.lease.aborted) this.#onLeaseLost();
     else environment.lease.addEventListener("abort", this.#onLeaseLost, { once: true });
     this.#startedAt = environment.clock.monotonic();
@@ -128,6 +132,7 @@ export class TurnRun implements TurnMachinery {
       onCallsStored: (calls) => environment.budgets?.settled(held.turn, calls),
     });
     this.journal.onStop(() => this.stop());
+    this.#approvals = new Approvals({ held, facts: this.#facts, store, find: environment.findApproval, signal: environment.lease, place: () => this.#askingPlace() });
     this.#once = new OnceRunner({
       clock: environment.clock,
       isStopped: () => this.#stop.signal.aborted,
@@ -183,7 +188,10 @@ export class TurnRun implements TurnMachinery {
   }
 
   async #toTheEnd(): Promise<string | null> {
-    if (this.held.stop) this.stop();
+    if (this.held.stop) {
+      this.stop();
+      stopElsewhere(this.journal, this.#service, this.#facts, this.#environment.clock);
+    }
     if (this.held.epoch > EPOCHS_MOST) {
       const error = new DureError("TURN_POISONED", `The turn ${this.held.turn} was begun ${LIVES_MOST} times and never reached its end.`, { hint: "Look into the log for what ended its processes." });
       return this.#finishTrouble(error);
@@ -207,15 +215,11 @@ export class TurnRun implements TurnMachinery {
 
   /** A yes that allows a call and whose call is not made must not look as if it were. */
   async #assertYesUsed(): Promise<void> {
-    if (!(await this.#isYesUnused())) return;
-    const { context } = this.#facts.escalation!;
-    throw new DureError("APPROVAL_UNUSED", `${context["tool"] as string} was approved, but no agent that ran in ${this.#leaf!.name}/${this.#flow} has it.`, { hint: "Let the flow that asks run the agent with the tool when turn.escalation is there." });
-  }
-
-  async #isYesUnused(): Promise<boolean> {
-    const { escalation } = this.#facts;
-    if (escalation?.type !== "decision" || escalation.answer !== "approve" || typeof escalation.context["tool"] !== "string") return false;
-    return !(await this.#environment.store.isApprovalUsed(escalation.id, { signal: this.#environment.lease }));
+    const unused = await this.#approvals.unused();
+    if (!unused) return;
+    throw new DureError("APPROVAL_UNUSED", `${unused.context["tool"] as string} was approved, but ${this.#leaf!.name}/${this.#flow} did not call it.`, {
+      hint: "When turn.escalation is there, let the flow run the agent that has the tool, or make the call itself: turn.call(name, tool, turn.escalation.context.input, { key }). turn.settleApproval() says that it is not needed any more.",
+    });
   }
 
   /** The handler may ignore its signal; a stop does not wait for it, only for effects that are being settled. */
@@ -279,8 +283,7 @@ export class TurnRun implements TurnMachinery {
 
   /** A release that changes the order of steps raises the version; turns of the old one end, unless the handler looks at it. */
   #checkVersion(): void {
-    // A turn that the inbox began has no version: it begins with the first process that takes it.
-    if (!this.journal.isReplay || this.held.version === "" || this.held.version === this.#root.version) return;
+    if (!this.journal.isReplay || this.held.version === this.#root.version) return;
     this.#versionMismatch = true;
   }
   #versionMismatch = false;
@@ -351,35 +354,21 @@ export class TurnRun implements TurnMachinery {
 
   async #passThrough(remote: RemoteService): Promise<DonePayload> {
     const path = this.#places.next();
-    const name = `remote:${remote.name}`;
+    const name = remoteStep(remote);
     const past = this.#past(path, name);
     const recorded = past?.record?.value as Done | undefined;
     if (recorded) return this.#passed(remote, recorded);
     const restart = (past?.events.length ?? 0) > 0;
     await this.journal.flushResults();
-    const facts = this.#facts;
-    const timeout = new AbortController();
-    const cancel = this.#environment.clock.after(remote.timeoutMs, () =>
-      timeout.abort(new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable" })),
-    );
-    const isGivenUp = (): boolean => this.#stop.signal.aborted || timeout.signal.aborted;
-    const call = { key: `${facts.turnId}/${path}`, clock: this.#environment.clock, signal: AbortSignal.any([this.#signal, timeout.signal]), isGivenUp };
-    const events =
-      remote.protocol === "a2a"
-        ? a2aTurn(remote, { session: facts.session, message: facts.message }, call)
-        : remoteTurn(remote, { session: facts.session, message: facts.message, slots: facts.slots, confirmId: facts.confirmId, locale: facts.locale, timeZone: facts.timeZone }, call);
-    try {
-      for (;;) {
-        const step = await events.next();
-        if (step.done) {
-          this.journal.record(path, name, step.value);
-          return await this.#passed(remote, step.value);
-        }
-        const event: TurnEvent = restart && step.value.type === "AGENT_START" ? { type: "AGENT_START", data: { ...step.value.data, restart: true } } : step.value;
-        this.#store(path, name, event);
+    const events = passThrough(remote, this.#facts, { path, clock: this.#environment.clock, signal: this.#signal, isStopped: () => this.#stop.signal.aborted });
+    for (;;) {
+      const step = await events.next();
+      if (step.done) {
+        this.journal.record(path, name, step.value);
+        return this.#passed(remote, step.value);
       }
-    } finally {
-      cancel();
+      const event: TurnEvent = restart && step.value.type === "AGENT_START" ? { type: "AGENT_START", data: { ...step.value.data, restart: true } } : step.value;
+      this.#store(path, name, event);
     }
   }
 
@@ -430,7 +419,7 @@ export class TurnRun implements TurnMachinery {
         noteCall: (name, record, place) => this.journal.call(storedCall(name, record, place)),
         noteAgent: (trace) => this.#agents.push(trace),
         once: (once) => this.#runOnce(once),
-        approvalFor: (name, tool, input) => this.#approvalFor(name, tool, input),
+        approvalFor: (name, tool, input) => this.#approvals.of(name, tool, input),
       },
     });
   }
@@ -459,29 +448,34 @@ export class TurnRun implements TurnMachinery {
     const past = this.#past(path, stepName);
     let outcome = past?.record?.value as EffectOutcome<unknown> | undefined;
     if (!outcome) {
-      const parsed: unknown = tool.inputSchema.parse(input);
-      const key = [this.held.session, name, ...options.key].join("/");
-      outcome = await this.#runOnce({ tool, name, input: parsed, key, context: { session: this.held.session, turn: this.held.turn, agent: name } }, options.onSettled);
+      const { session, turn } = this.held;
+      const call = { tool, name, input: tool.inputSchema.parse(input) as unknown, key: [session, name, ...options.key].join("/"), context: { session, turn, agent: name } };
+      const permit = await this.#approvals.permitFor({ ...call, key: this.#ledgerKey(call.key) });
+      if (permit.is === "allowed") outcome = await this.#runOnce({ ...call, approval: permit.approval }, options.onSettled);
+      else this.#settled((outcome = REFUSED), options.onSettled);
       this.journal.record(path, stepName, outcome);
-    } else if (options.onSettled) {
-      options.onSettled(outcome);
-      this.#keep();
+    } else {
+      this.#settled(outcome, options.onSettled);
     }
     this.#signal.throwIfAborted();
     return outcome;
   }
 
-  async #runOnce(call: OnceCall, onSettled?: (outcome: EffectOutcome<unknown>) => void): Promise<EffectOutcome<unknown>> {
+  /** The key begins with the session: with this one, not with another that had its id before and may be known to the outside. */
+  #ledgerKey(key: string): string {
+    const { session, incarnation } = this.held;
+    return `${session}/${incarnation}${key.slice(session.length)}`;
+  }
+
+  async #runOnce({ key, ...rest }: OnceCall, onSettled?: (outcome: EffectOutcome<unknown>) => void): Promise<EffectOutcome<unknown>> {
+    const call = { ...rest, key: this.#ledgerKey(key) };
     const work = (async () => {
       const outcome = await inToolSpan(call.name, () => this.#once.run(call, { signal: this.#environment.lease }), (ended) => (ended.status === "failed" ? ended.error.code : undefined));
       if (outcome.status === "stopped") throw new StoppedError();
       if (outcome.status === "approval_used") {
         throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, { class: "conflict", hint: "Ask again; each approval holds for one call." });
       }
-      if (onSettled) {
-        onSettled(outcome);
-        this.#keep();
-      }
+      this.#settled(outcome, onSettled);
       return outcome;
     })();
     this.#runningEffects.add(work);
@@ -492,16 +486,12 @@ export class TurnRun implements TurnMachinery {
     }
   }
 
-  /** What the handler wrote for a settled effect outlives a stop. */
-  #keep(): void {
+  /** What the handler writes for a settled effect outlives a stop. */
+  #settled(outcome: EffectOutcome<unknown>, onSettled: EffectCallOptions<unknown>["onSettled"]): void {
+    if (!onSettled) return;
+    onSettled(outcome);
     this.#kept = this.#state?.snapshot();
     this.#keptCompleted = this.#completed.length;
-  }
-
-  async #approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
-    const approval = await this.#environment.findApproval(approvalSubject(this.held.session, name, input));
-    if (approval) return approval;
-    throw new ApprovalPendingError(name, approvalEscalation(this.held, this.#facts.locale, this.#askingPlace(), { name, tool, input }));
   }
 
   #askingPlace(): AskingPlace {
@@ -569,6 +559,10 @@ export class TurnRun implements TurnMachinery {
     this.#remembered = text;
   }
 
+  settleApproval(): void {
+    this.#approvals.settle();
+  }
+
   #store(path: string, name: string, event: TurnEvent): void {
     if (event.type === "AGENT_START" && event.data.restart) this.#shown = "";
     if (event.type === "LLM_TOKEN") this.#shown += event.data;
@@ -603,6 +597,7 @@ export class TurnRun implements TurnMachinery {
       completed,
       outbox: hookRows(held, leaf, hooks, payload.message),
       escalations: this.#escalations,
+      ...(this.#approvals.settled !== undefined && { approval: this.#approvals.settled }),
       events: [doneEvent(held, leaf?.name ?? held.service, done)],
     };
     let result: Awaited<ReturnType<TurnStore["finish"]>>;
@@ -625,6 +620,7 @@ export class TurnRun implements TurnMachinery {
   /** The end of a turn that did not do what it was asked: state as before, except what settled effects have written. */
   async #finishTrouble(error: unknown): Promise<string | null> {
     this.#isEnding = true;
+    this.#approvals.unsettle();
     const { logger, devMode } = this.#environment;
     const code = codeOf(error) ?? "INTERNAL";
     const stopped = code === "TURN_STOPPED" && this.#stop.signal.aborted;
@@ -632,7 +628,8 @@ export class TurnRun implements TurnMachinery {
     if (error instanceof ApprovalPendingError) this.#escalations.push(error.escalation);
     if (error instanceof EffectUnknownError) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), error));
     if (error instanceof DivergedError) this.#escalations.push(divergedEscalation(this.held, this.#facts.locale, error, await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease })));
-    if (!waits && (await this.#isYesUnused())) this.#escalations.push(unusedEscalation(this.held, this.#facts.locale, this.#facts.escalation!));
+    const unused = waits ? undefined : await this.#approvals.unused();
+    if (unused) this.#escalations.push(unusedEscalation(this.held, this.#facts.locale, unused));
     if (!stopped && !waits) noteFailure(code);
     if (!stopped && !waits) logger.warn({ turn: this.held.turn, session: this.held.session, code, error: messageOf(error), ...(error instanceof DureError && error.hint && { hint: error.hint }) }, "the turn ended with an error");
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { offlineModel } from "../models/offline.ts";
-import { chatAgent } from "./agent.ts";
+import { AgentResult, chatAgent, customAgent } from "./agent.ts";
 import { defineService, flow, type BusyPolicy, type FlowHandler, type Service } from "./service.ts";
 import { startTestEngine, type TestEngine } from "./test-engine.ts";
 import { defineState } from "./state.ts";
@@ -170,6 +170,50 @@ test("the same Idempotency-Key and body give the same turn, another body is refu
   expect((await t.engine.session("s1")).history).toHaveLength(2);
 });
 
+test("an Idempotency-Key begins a new turn when it is 24 hours old", async () => {
+  await using t = await startTestEngine(chatService());
+  const accept = () => t.engine.accept({ session: "s1", message: "hello" }, { key: "k" });
+  const age = (by: string) => t.database.query({ text: "update dure.idempotency set at = at - $1::interval" }, [by]);
+  const first = await accept();
+
+  await age("23 hours 50 minutes");
+  const same = await accept();
+  await age("11 minutes");
+  const another = await accept();
+
+  expect(same).toMatchObject({ turnId: first.turnId, repeated: true });
+  expect(another.repeated).toBe(false);
+  expect(another.turnId).not.toBe(first.turnId);
+});
+
+test("locale and time zone stick to the session", async () => {
+  const service = chatService(undefined, flow(async (turn) => turn.done({ message: `${turn.locale} ${turn.timeZone}` })));
+  await using t = await startTestEngine(service);
+
+  await t.say("hello", { locale: "en", timeZone: "Europe/Paris" });
+  const later = await t.say("again");
+  const other = await t.say("hello", { session: "s2" });
+
+  expect([later.done.message, other.done.message]).toEqual(["en Europe/Paris", "ko Asia/Seoul"]);
+});
+
+test("of the finished flows of a session the newest fifty are kept, newest first", async () => {
+  const service = chatService(undefined, flow(async (turn) => (turn.complete({ stage: turn.message, data: null }), turn.done({ message: "ok" }))));
+  await using t = await startTestEngine(service);
+
+  for (let index = 1; index <= 52; index++) await t.say(String(index));
+
+  expect((await t.engine.completed("s1")).map(({ stage }) => stage)).toEqual(Array.from({ length: 50 }, (_, index) => String(52 - index)));
+});
+
+test("looking at a session that is not there makes none", async () => {
+  await using t = await startTestEngine(chatService());
+
+  for (const look of ["debug", "session", "completed"] as const) await expect(t.engine[look]("s1")).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+
+  expect((await t.engine.sessions({})).items).toEqual([]);
+});
+
 test("fifty requests at once with one key are one turn", async () => {
   await using t = await startTestEngine(chatService());
 
@@ -310,6 +354,26 @@ test.for([
   expect(open).toEqual(diverged ? [{ type: "turn_diverged" }] : []);
 });
 
+test.each([["undefined", undefined], ["null", null]])("a step, of a flow or of an agent, that gives %s is recorded as nothing, and the turn ends", async (_, nothing) => {
+  const looks = customAgent({
+    name: "looks",
+    run: async (context) => AgentResult.success({ message: `agent ${JSON.stringify(await context.step("nothing", () => nothing))}` }),
+  });
+  const service = defineService({
+    name: "steps",
+    agents: { looks },
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        const value = await turn.step("nothing", () => nothing);
+        return turn.done({ message: `flow ${JSON.stringify(value)}, ${(await turn.agent("looks", "…")).text}`, completed: { flow: "x", stage: "y", data: null } });
+      }),
+    },
+  });
+  await using t = await startTestEngine(service);
+
+  expect((await t.engine.turn({ session: "s1", message: "go" }).done).message).toBe("flow null, agent null");
+});
+
 test("a turn of an older version ends with TURN_DIVERGED unless its handler looks at the version", async () => {
   const reached = Promise.withResolvers<void>();
   const service = (version: string, looks: boolean, wait: boolean): Service =>
@@ -433,6 +497,55 @@ test("a turn of a service that this process does not have goes on in one that ha
 
   expect((await first).done.message).toBe("answer to one");
   expect((await second.done).message).toBe("orders: two");
+});
+
+/** Until a process has told the others which services it has. */
+async function announced(t: TestEngine): Promise<void> {
+  await expect.poll(() => t.database.query({ text: "select from dure.processes where id = $1 and services <> '[]'" }, [t.processId]), { timeout: 10_000 }).toHaveLength(1);
+}
+
+test("a message in a session of a service that this process does not have goes to one that has it, whether it names the service or not", async () => {
+  await using older = await startTestEngine(chatService());
+  await using newer = await startTestEngine([chatService(), anotherService("orders")], { on: { url: older.url } });
+  await announced(newer);
+  await newer.say("one", { service: "orders" });
+
+  const unnamed = await older.say("two");
+  const named = await older.say("three", { session: "s2", service: "orders" });
+
+  expect([unnamed.done.message, named.done.message]).toEqual(["orders: two", "orders: three"]);
+  expect(await newer.database.query({ text: "select service, version from dure.turns order by accepted_at" })).toEqual(["one", "two", "three"].map(() => ({ service: "orders", version: "1" })));
+  expect((await older.engine.session("s1")).service).toBe("orders");
+});
+
+test("what a busy session of another process's service does with a message is what its service says", async () => {
+  const gate = gatedModel();
+  await using older = await startTestEngine(anotherService("talk"));
+  await using newer = await startTestEngine(chatService("reject"), { on: { url: older.url }, offline: [gate.model] });
+  await announced(newer);
+  await newer.engine.accept({ session: "s1", message: "one" });
+  await gate.asked(1);
+
+  await expect(older.engine.accept({ session: "s1", message: "two" })).rejects.toMatchObject({ code: "SESSION_BUSY" });
+  gate.release();
+});
+
+test("a service counts as there for five minutes after its last process, then its sessions talk to the default one", async () => {
+  await using left = await startTestEngine(chatService());
+  {
+    await using gone = await startTestEngine(anotherService("orders"), { on: { url: left.url } });
+    await announced(gone);
+    await gone.say("one", { service: "orders" });
+  }
+  const ended = (ago: string) => left.database.query({ text: "update dure.processes set ended_at = now() - $1::interval where id <> $2" }, [ago, left.processId]);
+  await ended("4 minutes");
+  const waits = await left.engine.accept({ session: "s2", message: "two", service: "orders" });
+  await ended("6 minutes");
+
+  expect((await left.say("three")).done.message).toBe("three");
+  await expect(left.engine.accept({ session: "s3", message: "four", service: "orders" })).rejects.toMatchObject({ code: "SERVICE_UNKNOWN" });
+  expect(await left.engine.find(waits.turnId)).toMatchObject({ status: "running" });
+  await left.engine.stopTurn(waits.turnId);
 });
 
 /** A turn of a service that only the process had that is gone, and the one that is left. */

@@ -207,13 +207,7 @@ export class World implements AsyncDisposable {
     const { processId } = life.engine;
     this.#engines[index] = await this.#startLife();
     const taker = this.#engines[index].engine;
-    await this.#database.database.query(
-      {
-        text: `insert into dure.processes (id, epoch, app_version, host, machine, pid, pid_started, ended_at, ended_because)
-               values ($1, 2, 'test', 'test', 'test', 0, '', clock_timestamp(), 'gone')`,
-      },
-      [processId],
-    );
+    await this.#database.database.query({ text: "update dure.processes set epoch = 2, ended_at = clock_timestamp(), ended_because = 'gone' where id = $1" }, [processId]);
     await this.#database.database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dure:' || $1" }, [processId]);
     await taker.engine.store.release(processId);
     await this.#database.database.query({ text: "update dure.processes set recovered_at = clock_timestamp() where id = $1" }, [processId]);

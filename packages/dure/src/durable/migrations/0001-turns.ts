@@ -8,6 +8,8 @@ export const sql = /* sql */ `
 create table dure.sessions (
   id text primary key,
   tenant text not null default '',
+  -- Which of the sessions that had this id: one that was forgotten and is made again is another. Effect keys hold it.
+  incarnation text not null default left(replace(gen_random_uuid()::text, '-', ''), 12),
   service text not null,
   locale text,
   time_zone text,
@@ -96,7 +98,8 @@ create index completed_session on dure.completed (session_id, id desc);
 
 create table dure.effects (
   key text primary key,
-  session_id text not null,
+  -- Null: the session was forgotten while nobody knew what became of the effect.
+  session_id text,
   turn_id text not null,
   tool text not null,
   input jsonb not null,
@@ -111,6 +114,16 @@ create table dure.effects (
 );
 create index effects_session on dure.effects (session_id);
 create index effects_turn on dure.effects (turn_id);
+create index effects_orphaned on dure.effects (updated_at) where session_id is null;
+
+-- With a session go its effects, but those whose outcome is not known: somebody may still find out.
+create function dure.forget_session_effects() returns trigger language plpgsql as $$
+begin
+  delete from dure.effects where session_id = old.id and status in ('done', 'failed');
+  update dure.effects set session_id = null, updated_at = clock_timestamp() where session_id = old.id;
+  return old;
+end $$;
+create trigger sessions_effects after delete on dure.sessions for each row execute function dure.forget_session_effects();
 
 create table dure.escalations (
   id text primary key,
@@ -138,6 +151,8 @@ create table dure.escalations (
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
   used_at timestamptz,
+  -- The turn that has used it.
+  used_by text,
   -- Who has it, and when the next one is told; null: never.
   step text not null default 'worker' check (step in ('worker', 'operator', 'person')),
   next_step_at timestamptz,
@@ -190,7 +205,8 @@ begin
 end $$;
 
 -- Stores a message and marks its turn as running, waiting or merged. Refusals are raised, so they change nothing:
--- DU404 foreign session, DU409 busy, DU429 queue full, DU422 key reused.
+-- DU404 foreign session, DU409 busy, DU429 queue full, DU422 key reused. 'elsewhere': the service was only assumed and the session has
+-- another one; nothing is stored. DU300, which names it, is the same of a session that was made meanwhile.
 create function dure.accept_turn(p jsonb) returns jsonb language plpgsql as $$
 declare
   v_turn text := p->>'turn';
@@ -209,6 +225,10 @@ begin
     if found then
       return jsonb_build_object('outcome', 'accepted', 'turn', v_old.id, 'session', v_session, 'status', v_old.status, 'again', true);
     end if;
+  end if;
+  if (p->>'assumed')::boolean then -- looked at before anything is written: for most such sessions this is the answer
+    select * into s from dure.sessions where id = v_session and tenant = p->>'tenant';
+    if s.service <> p->>'service' then return jsonb_build_object('outcome', 'elsewhere', 'service', s.service); end if;
   end if;
   if v_key is not null then
     insert into dure.idempotency (caller, path, key, body_hash, turn_id, session_id)
@@ -238,6 +258,9 @@ begin
   end if;
   if s.tenant <> p->>'tenant' then
     raise exception using errcode = 'DU404', message = 'foreign session';
+  end if;
+  if (p->>'assumed')::boolean and s.service <> p->>'service' then
+    raise exception using errcode = 'DU300', message = s.service;
   end if;
 
   if s.running_turn is not null then
@@ -287,19 +310,21 @@ begin
   return jsonb_build_object('outcome', 'accepted', 'turn', v_turn, 'session', v_session, 'status', v_status, 'merged', v_merged,
     'stopped', case when v_policy = 'interrupt' then s.running_turn end)
     || case when v_status = 'running' then jsonb_build_object(
-      'state', s.state, 'memory', s.memory, 'memory_rev', s.memory_rev, 'ordinal', s.next_ordinal,
+      'incarnation', s.incarnation, 'state', s.state, 'memory', s.memory, 'memory_rev', s.memory_rev, 'ordinal', s.next_ordinal,
       'locale', coalesce(p->>'locale', s.locale), 'time_zone', coalesce(p->>'time_zone', s.time_zone),
       'now', extract(epoch from clock_timestamp()) * 1000) else '{}' end;
 end $$;
 
 -- Takes a running turn that nobody holds (or that this process holds and does not know, or one that came under the name of a
--- dead process when its turns had been given up already): everything a runner needs.
-create function dure.claim_turn(p_turn text, p_holder text) returns jsonb language plpgsql as $$
+-- dead process when its turns had been given up already): everything a runner needs. A turn that was accepted where its service is
+-- not known has the version of the first process that takes it; p_versions: of the services here.
+create function dure.claim_turn(p_turn text, p_holder text, p_versions jsonb) returns jsonb language plpgsql as $$
 declare
   t dure.turns;
   s dure.sessions;
 begin
-  update dure.turns set holder = p_holder, epoch = epoch + 1, held_at = clock_timestamp()
+  update dure.turns set holder = p_holder, epoch = epoch + 1, held_at = clock_timestamp(),
+    version = case version when '' then coalesce(p_versions->>service, '') else version end
   where id = p_turn and status = 'running' and (holder is null or holder = p_holder
     or exists (select 1 from dure.processes where id = holder and recovered_at is not null))
   returning * into t;
@@ -308,7 +333,7 @@ begin
   return jsonb_build_object(
     'turn', t.id, 'session', t.session_id, 'service', t.service, 'version', t.version, 'author', t.author, 'epoch', t.epoch, 'stop', t.stop,
     'trace_parent', t.trace_parent, 'accepted_at', extract(epoch from t.accepted_at) * 1000,
-    'state', s.state, 'memory', s.memory, 'memory_rev', s.memory_rev, 'locale', s.locale, 'time_zone', s.time_zone, 'tenant', s.tenant,
+    'incarnation', s.incarnation, 'state', s.state, 'memory', s.memory, 'memory_rev', s.memory_rev, 'locale', s.locale, 'time_zone', s.time_zone, 'tenant', s.tenant,
     'messages', (select jsonb_agg(jsonb_build_object('ordinal', m.ordinal, 'author', m.author, 'text', m.text, 'input', m.input, 'queued', m.queued, 'at', extract(epoch from m.at) * 1000) order by m.ordinal)
       from dure.messages m where m.turn_id = t.id),
     'rows', coalesce((select jsonb_agg(jsonb_build_object('seq', e.seq, 'place', e.place, 'type', e.type, 'data', e.data) order by e.seq)
@@ -352,6 +377,9 @@ begin
     from jsonb_to_recordset(p->'completed') as c(service text, flow text, stage text, data jsonb);
     delete from dure.completed where session_id = t.session_id and id in (
       select id from dure.completed where session_id = t.session_id order by id desc offset 50);
+  end if;
+  if p ? 'approval' then
+    update dure.escalations set used_at = clock_timestamp(), used_by = v_turn where id = p->>'approval' and used_at is null;
   end if;
   if jsonb_array_length(p->'escalations') > 0 then perform dure.raise_escalations(p->'escalations'); end if;
   if jsonb_array_length(p->'outbox') > 0 then perform dure.enqueue(p->'outbox'); end if;
@@ -420,7 +448,7 @@ begin
   end if;
   if t.stop is not null then return jsonb_build_object('outcome', 'stop'); end if;
   if p ? 'approval' then
-    update dure.escalations set used_at = clock_timestamp() where id = p->>'approval' and used_at is null and status = 'resolved';
+    update dure.escalations set used_at = clock_timestamp(), used_by = t.id where id = p->>'approval' and used_at is null and status = 'resolved';
     if not found then return jsonb_build_object('outcome', 'approval_used'); end if;
   end if;
   insert into dure.effects (key, session_id, turn_id, tool, input, nonce, status, attempts, sent_at)

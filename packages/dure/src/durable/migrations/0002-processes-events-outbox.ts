@@ -10,6 +10,8 @@ create table dure.processes (
   machine text not null,
   pid integer not null,
   pid_started text not null,
+  -- What it answers, [{name, busy}]: messages for these may be accepted anywhere.
+  services jsonb not null default '[]',
   started_at timestamptz not null default clock_timestamp(),
   renewed_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz,

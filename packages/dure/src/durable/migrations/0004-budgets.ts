@@ -50,7 +50,7 @@ create table dure.budget_reservations (
 create index budget_reservations_unfolded on dure.budget_reservations (process) where not folded;
 create index budget_reservations_age on dure.budget_reservations using brin (at);
 
--- What the calls of a session have used, as long as the session lives. Only its running turn writes here.
+-- What the calls of a session have used, as long as the session lives. Its running turn writes here, and between turns what folds its memory.
 create table dure.budget_sessions (
   session_id text not null,
   agent text not null,
@@ -239,13 +239,27 @@ begin
 end $$;
 
 -- For a call outside of turns: charges every pool with what it may use, or none. Its own bounds (of everything that stands below a
--- path of ids) are checked against the calls that are recorded. A process that dies before the call is recorded leaves it charged.
+-- path of ids) are checked against the calls that are recorded. With 'conversation' it belongs to a session in which no turn runs, and
+-- counts as one of its calls. A process that dies before the call is recorded leaves it charged.
 create function dure.charge_call(p jsonb) returns jsonb language plpgsql as $$
 declare
   l record;
   k dure.budget_pools;
+  c jsonb := p->'conversation';
   v_used bigint;
 begin
+  if c is not null then
+    -- No turn can begin to spend before this is written.
+    perform 1 from dure.sessions where id = p->>'session' and running_turn is null for update;
+    if not found then return jsonb_build_object('outcome', 'busy'); end if;
+    for l in select * from jsonb_to_recordset(c->'bounds') as b(agent text, unit text, most bigint, amount bigint) loop
+      select coalesce(sum(dure.budget_amount('/' || l.unit, s.tokens, s.micro_usd)), 0) into v_used from dure.budget_sessions s
+      where s.session_id = p->>'session' and (l.agent is null or s.agent = l.agent);
+      if v_used + l.amount > l.most then
+        return jsonb_build_object('outcome', 'exceeded', 'scope', 'session', 'agent', l.agent, 'unit', l.unit, 'left', greatest(l.most - v_used, 0));
+      end if;
+    end loop;
+  end if;
   for l in select * from jsonb_to_recordset(p->'bounds') as b(scope text, path text, most bigint, amount bigint) loop
     select coalesce(sum(cost_micro_usd), 0) into v_used from dure.model_calls
     where session_id = p->>'session' and (turn_id = l.path or starts_with(turn_id, l.path || '/'));
@@ -262,6 +276,11 @@ begin
   end loop;
   update dure.budget_pools b set used = b.used + c.amount, touched_at = clock_timestamp()
   from jsonb_to_recordset(p->'pools') as c(key text, amount bigint) where b.key = c.key;
+  if c is not null then
+    insert into dure.budget_sessions as s (session_id, agent, tokens, micro_usd)
+    values (p->>'session', c->>'agent', (c->>'tokens')::bigint, (c->>'micro_usd')::bigint)
+    on conflict (session_id, agent) do update set tokens = s.tokens + excluded.tokens, micro_usd = s.micro_usd + excluded.micro_usd;
+  end if;
   return jsonb_build_object('outcome', 'charged');
 end $$;
 
@@ -269,15 +288,22 @@ end $$;
 create function dure.record_call(p jsonb) returns void language plpgsql as $$
 declare
   l record;
+  c jsonb := p->'conversation';
+  v_tokens bigint := (p->'call'->>'tokens_in')::bigint + (p->'call'->>'tokens_out')::bigint;
+  v_micro_usd bigint := coalesce((p->'call'->>'cost_micro_usd')::bigint, 0);
 begin
   insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash, tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms, error)
   select to_timestamp(c.at / 1000.0), p->>'session', p->>'path', p->>'service', c.agent, c.provider, c.model, c.attempt, c.prompt_hash, c.tokens_in, c.tokens_out, c.estimated, c.cost_micro_usd, c.latency_ms, c.error
   from jsonb_to_record(p->'call') as c(at double precision, agent text, provider text, model text, attempt integer, prompt_hash text, tokens_in bigint, tokens_out bigint, estimated boolean, cost_micro_usd bigint, latency_ms double precision, error text);
   for l in select * from jsonb_to_recordset(p->'pools') as c(key text, amount bigint) order by key loop
     update dure.budget_pools set
-      used = greatest(used - l.amount + dure.budget_amount(key, (p->'call'->>'tokens_in')::bigint + (p->'call'->>'tokens_out')::bigint, coalesce((p->'call'->>'cost_micro_usd')::bigint, 0)), 0),
+      used = greatest(used - l.amount + dure.budget_amount(key, v_tokens, v_micro_usd), 0),
       touched_at = clock_timestamp()
     where key = l.key;
   end loop;
+  if c is not null then -- nothing where the session was forgotten meanwhile
+    update dure.budget_sessions set tokens = greatest(tokens - (c->>'tokens')::bigint + v_tokens, 0), micro_usd = greatest(micro_usd - (c->>'micro_usd')::bigint + v_micro_usd, 0)
+    where session_id = p->>'session' and agent = c->>'agent';
+  end if;
 end $$;
 `;
