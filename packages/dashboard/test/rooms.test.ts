@@ -19,9 +19,9 @@ beforeAll(async () => {
 afterAll(() => world.disposeAsync());
 
 /** A window of a person who has said who they are. */
-async function enter(person: string, options: BrowserContextOptions & { path?: string } = {}): Promise<OpenedPage> {
-  const { path = "/rooms/web%3Ageneral", ...rest } = options;
-  const opened = await openPage(browser, server.url + path, rest);
+async function enter(person: string, options: BrowserContextOptions & { path?: string; at?: RoomsTeam } = {}): Promise<OpenedPage> {
+  const { path = "/rooms/web%3Ageneral", at = server, ...rest } = options;
+  const opened = await openPage(browser, at.url + path, rest);
   opened.page.setDefaultTimeout(20_000);
   await opened.page.getByRole("textbox", { name: /이름|Name/ }).fill(person);
   await opened.page.keyboard.press("Enter");
@@ -48,6 +48,25 @@ async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   expect(complaints).toEqual([]);
 }
+
+describe("a team with more rooms than a page of the server has", { timeout: 60_000 }, () => {
+  test("lists and finds all of them, and opens one of the last", async () => {
+    await using many = await startRoomsTeam({ others: 260 });
+    await using opened = await enter("민준", { path: "/rooms/web%3Aother-255", at: many });
+    const { page } = opened;
+    const list = page.getByRole("navigation", { name: "방", exact: true });
+
+    await page.getByRole("heading", { name: "방 255", exact: true }).waitFor();
+    await say(page, "끝에 있는 방에서 하는 말");
+    await messageWith(page, "루다의 답입니다").waitFor();
+    await list.getByRole("link", { name: "방 260" }).waitFor();
+    await list.getByRole("textbox").fill("방 26");
+
+    expect(await list.getByRole("link", { name: /^방 / }).allInnerTexts()).toEqual(["방 26", "방 260"]);
+    expect(await page.getByRole("button", { name: "방 더 보기" }).count()).toBe(0); // all of them are here
+    await expectWellMade(opened);
+  });
+});
 
 describe("two persons in two windows", { timeout: 60_000 }, () => {
   test("see each other's words at once, under their names, with what each agent does and why", async () => {

@@ -14,7 +14,7 @@ export function AskName(): ReactNode {
   const { client, personName } = useParts();
   const [name, setName] = useState("");
   const plain = name.normalize("NFC").trim();
-  const enter = useMutation({ mutationFn: () => client.rooms(plain).list(), onSuccess: () => personName.choose(plain) });
+  const enter = useMutation({ mutationFn: () => client.rooms(plain).list({ limit: 1 }), onSuccess: () => personName.choose(plain) });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (plain !== "") enter.mutate();

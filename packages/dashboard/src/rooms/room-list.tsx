@@ -20,14 +20,15 @@ export function RoomList(): ReactNode {
   const rooms = useRoomList(who);
   const agents = useAgents(!asks);
   const { place } = useParams({ strict: false });
-  const isThread = rooms.isSuccess && !rooms.data.some((room) => room.id === place);
+  const isThread = rooms.data !== undefined && !rooms.data.some((room) => room.id === place);
   const thread = useThread(who, isThread ? place : undefined);
   const [search, setSearch] = useState("");
-  if (asks || rooms.data === undefined) return null;
+  const { data: all } = rooms;
+  if (asks || all === undefined) return null;
 
   const current = thread.data?.parent ?? place;
   const fits = (name: string): boolean => lettersOf(name).includes(lettersOf(search.trim()));
-  const channels = rooms.data.filter((room) => room.kind === "channel" && fits(room.name));
+  const channels = all.filter((room) => room.kind === "channel" && fits(room.name));
   const known = (agents.data ?? []).filter((agent) => agent.accounts.some(({ adapter }) => adapter === "web"));
   const shown = known.filter((agent) => fits(agent.displayName) || fits(agent.id));
   return (
@@ -52,11 +53,16 @@ export function RoomList(): ReactNode {
           <ul>
             {shown.map((agent) => (
               <li key={agent.id}>
-                <DirectLink agent={agent} room={rooms.data.find((room) => room.kind === "direct" && room.agent === agent.id)} current={current} who={who} />
+                <DirectLink agent={agent} room={all.find((room) => room.kind === "direct" && room.agent === agent.id)} current={current} who={who} />
               </li>
             ))}
           </ul>
         </section>
+      )}
+      {rooms.hasMore && (
+        <Button variant="subtle" color="gray" size="compact-sm" onClick={rooms.more}>
+          {text.rooms.more}
+        </Button>
       )}
       {named && (
         <p className="rooms-person">

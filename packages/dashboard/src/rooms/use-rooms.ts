@@ -1,12 +1,16 @@
-import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Escalation, Room, RoomAgent, Thread } from "dure/client";
-import { useSyncExternalStore } from "react";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { useParts } from "../app-parts.tsx";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** Unread marks are looked for so often where the log of events is not followed, milliseconds. */
 const LIST_EVERY_MS = 20_000;
+/** Rooms of one page; the server gives no more at once. */
+const ROOMS_PAGE = 200;
+/** Pages of rooms that are read without being asked for. */
+const ROOM_PAGES_MOST = 10;
 /** Threads of a channel that the page lists and searches; the server gives no more at once. */
 const THREADS_MOST = 500;
 /** A suspension ends by itself and tells nobody: the place is looked at so often, milliseconds. */
@@ -21,10 +25,44 @@ export function useSpeaker(): { readonly who: Speaker; readonly asks: boolean; r
   return { who: isOpen ? (name ?? undefined) : undefined, asks: isOpen && name === null, named: isOpen && name !== null };
 }
 
-/** Channels and direct rooms; refused with class `not-found` where the team has no rooms. */
-export function useRoomList(who: Speaker): UseQueryResult<readonly Room[]> {
+/** Channels and direct rooms, as far as they have been read; refused with class `not-found` where the team has no rooms. */
+interface RoomList {
+  readonly data: readonly Room[] | undefined;
+  readonly error: Error | null;
+  readonly isPending: boolean;
+  /** More pages are being read, or will be by themselves: what is not among `data` may still come. */
+  readonly isReading: boolean;
+  /** There are more than are read by themselves. */
+  readonly hasMore: boolean;
+  readonly more: () => void;
+  readonly retry: () => void;
+}
+
+/** Marks and the place that is looked at need every room, so page after page is read; from some thousand on, when somebody asks for more. */
+export function useRoomList(who: Speaker): RoomList {
   const { client } = useParts();
-  return useQuery({ queryKey: ROOM_KEYS.list(who), queryFn: ({ signal }) => client.rooms(who).list({ signal }), refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS) });
+  const list = useInfiniteQuery({
+    queryKey: ROOM_KEYS.list(who),
+    queryFn: ({ signal, pageParam }) => client.rooms(who).list({ limit: ROOMS_PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+    refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS),
+  });
+  const { data, error, isPending, isFetching, isFetchingNextPage, hasNextPage, isFetchNextPageError, fetchNextPage, refetch } = list;
+  const goesOn = hasNextPage && !isFetchNextPageError && (data?.pages.length ?? 0) < ROOM_PAGES_MOST;
+  useEffect(() => {
+    if (goesOn && !isFetching) void fetchNextPage({ cancelRefetch: false });
+  }, [goesOn, isFetching, fetchNextPage]);
+  const rooms = useMemo(() => data?.pages.flatMap(({ items }) => items), [data]);
+  return {
+    data: rooms,
+    error,
+    isPending,
+    isReading: isPending || goesOn || isFetchingNextPage,
+    hasMore: hasNextPage && !goesOn,
+    more: () => void fetchNextPage({ cancelRefetch: false }),
+    retry: () => void refetch(),
+  };
 }
 
 export function useTimeline(who: Speaker, place: string): UseQueryResult<Timeline> {

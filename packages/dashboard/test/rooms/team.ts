@@ -34,8 +34,8 @@ export interface RoomsTeam extends AsyncDisposable {
   readonly team: RunningTeam;
 }
 
-/** The real server with a database of its own, in this process. */
-export async function startRoomsTeam(): Promise<RoomsTeam> {
+/** The real server with a database of its own, in this process. `others`: so many channels besides, 방 1 and so on. */
+export async function startRoomsTeam({ others = 0 }: { others?: number } = {}): Promise<RoomsTeam> {
   await using starting = new AsyncDisposableStack();
   const database = starting.use(await testDatabaseUrl());
   const names = Object.keys(NAMES) as Name[];
@@ -46,7 +46,7 @@ export async function startRoomsTeam(): Promise<RoomsTeam> {
     model: "offline:examples",
     offlineModels: [examplesModel, ...names.map(modelOf)],
     agents: Object.fromEntries(names.map((name) => [name, { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } }])),
-    rooms: { channels: { general: { name: "일반" }, quiet: { name: "조용한 방", collaborate: false } } },
+    rooms: { channels: { general: { name: "일반" }, quiet: { name: "조용한 방", collaborate: false }, ...Object.fromEntries(Array.from({ length: others }, (_none, index) => [`other-${index + 1}`, { name: `방 ${index + 1}` }])) } },
     services: { faq },
     limits: { exchange: 3, pair: { calls: 20 }, thread: { messages: 500 } },
   });

@@ -9,15 +9,17 @@ interface Command {
   readonly person: string | undefined;
 }
 
-/** Channels and direct rooms, with their threads. */
-export async function listRooms({ client, output, person }: Command): Promise<ExitCode> {
+/** Channels and direct rooms, page by page, with their threads. */
+export async function listRooms(page: { limit?: number | undefined; cursor?: string | undefined }, { client, output, person }: Command): Promise<ExitCode> {
   const rooms = client.rooms(person);
-  const lists = await Promise.all((await rooms.list()).map(async (room) => ({ room, threads: room.kind === "channel" ? await rooms.threads(room.id) : [] })));
+  const { items, nextCursor } = await rooms.list(page);
+  const lists = await Promise.all(items.map(async (room) => ({ room, threads: room.kind === "channel" ? await rooms.threads(room.id) : [] })));
   for (const { room, threads } of lists) {
     output.line(lineOf(room));
     for (const thread of threads) output.line(`  ${lineOf(thread)}  ${thread.participants.join(", ")}`);
   }
-  output.result(toWire({ items: lists.map(({ room, threads }) => ({ ...room, threads })) }));
+  if (nextCursor !== null) output.note(`There are more: --cursor ${nextCursor}`);
+  output.result(toWire({ items: lists.map(({ room, threads }) => ({ ...room, threads })), nextCursor }));
   return EXIT.ok;
 }
 

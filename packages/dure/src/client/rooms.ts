@@ -1,5 +1,6 @@
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, type Http } from "./http.ts";
+import type { Page } from "./resources.ts";
 
 /** What `/v1/rooms` and its neighbours give and take. Source: docs/spec/collaboration §9. Times are milliseconds since the epoch. */
 export interface Room {
@@ -113,8 +114,9 @@ export class RoomsClient {
     this.#asPerson = asPerson;
   }
 
-  async list(options: Options = {}): Promise<readonly Room[]> {
-    return (await this.#get<{ items: readonly Room[] }>(`/v1/rooms${this.#query({})}`, options)).items;
+  /** Channels, then the direct rooms; 50 unless `limit` says another number (at most 200). */
+  list(page: { limit?: number | undefined; cursor?: string | undefined } = {}, options: Options = {}): Promise<Page<Room>> {
+    return this.#get(`/v1/rooms${this.#query(page)}`, options);
   }
 
   /** The direct room with an agent; made when it is asked for. */

@@ -20,7 +20,7 @@ import { IdentifyGate } from "./identify-gate.ts";
 import { DISCORD, PLATFORM_MESSAGE_LENGTH, toEditBody, toInbound, toMessageBody, toWireText, type WireMessage } from "./mapping.ts";
 import { patiently } from "./patience.ts";
 import { channelIdOf, type WirePlace } from "./places.ts";
-import { searchPost, searchThread } from "./search.ts";
+import { namedThread, searchPost, searchThread } from "./search.ts";
 
 export interface DiscordOptions {
   /** The bot token of each account, by the account's id. */
@@ -172,7 +172,8 @@ export class DiscordAdapter implements ChannelAdapter {
 
   findThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<FoundOnPlatform> {
     const { guild, channel } = thread.channel;
-    return searchThread(this.#api(thread.account), { guild, channel, name: thread.name, since: thread.since }, signal);
+    const api = this.#api(thread.account);
+    return thread.named === undefined ? searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal) : namedThread(api, channel, thread.named, signal);
   }
 
   newestIn(account: ChannelAccount): ReadonlyMap<string, string> {

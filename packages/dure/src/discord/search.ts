@@ -2,10 +2,13 @@ import type { FoundOnPlatform } from "../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import { ChannelError } from "../rooms/channel-adapter.ts";
 import { isSameText, timeOf } from "./mapping.ts";
-import type { WirePlace } from "./places.ts";
+import { isThread, type WirePlace } from "./places.ts";
 
 /** Pages that are looked through before the answer is "unsure". */
 const MOST_PAGES = 10;
+
+/** Ids in what a person wrote that are tried: a link has three. */
+const MOST_NAMED = 5;
 
 /** How far the platform's clock may be behind ours, milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
@@ -66,6 +69,20 @@ export async function searchThread(
   const found = firstOf(active.threads.filter(isIt));
   if (found !== undefined) return { found: "yes", platformId: found.id };
   return searchArchived(api, thread.channel, { isIt, earliest, signal });
+}
+
+/** The thread of this channel that a link (`…/channels/<guild>/<thread>/<message>`), a mention or an id names. */
+export async function namedThread(api: AccountApi, channel: string, named: string, signal: AbortSignal): Promise<FoundOnPlatform> {
+  for (const id of (named.match(/\d{15,20}/g) ?? []).slice(0, MOST_NAMED)) {
+    try {
+      const place = await api.place(id, signal);
+      if (place.parent_id === channel && isThread(place)) return { found: "yes", platformId: id };
+    } catch (error) {
+      // The id of a server or a message is no channel's, and what the bot may not see is not what it made.
+      if (!(error instanceof ChannelError) || (error.failure !== "not-found" && error.failure !== "permission")) throw error;
+    }
+  }
+  return { found: "no" };
 }
 
 async function searchArchived(

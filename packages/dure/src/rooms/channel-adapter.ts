@@ -28,7 +28,7 @@ export interface ChannelAdapter {
   /** Whether a post whose answer was lost is there: among messages of that account in that place after `after`, by key, else by exact content. */
   findPost(post: OutgoingPost, options: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform>;
   createThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
-  /** By owner, name and creation time. */
+  /** By owner, name and creation time; or, where a person has `named` it, that thread of the channel and no other. */
   findThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<FoundOnPlatform>;
   /** Gives a message of this account another text. Harmless to repeat. Absent: what is being written is not shown. */
   edit?(post: OutgoingPost, platformId: string, options: { signal: AbortSignal }): Promise<void>;
@@ -157,6 +157,8 @@ export interface OutgoingThread {
   readonly key: string;
   /** Of the first attempt, milliseconds since the epoch: an older thread of the same name is another one. */
   readonly since: number;
+  /** What a person wrote to say which one it is: a link or an id of the platform. Only for `findThread`. */
+  readonly named?: string;
 }
 
 export type FoundOnPlatform = { readonly found: "yes"; readonly platformId: string } | { readonly found: "no" } | { readonly found: "unsure" };

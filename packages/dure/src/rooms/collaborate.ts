@@ -182,15 +182,15 @@ export class Collaboration {
     const place = asked && (await this.#setting.store.place(at.place, tx));
     const channel = this.#setting.directory.channelOf(place?.parent ?? "");
     if (!place || (call.channelId !== undefined && !(channel && isCalled(channel, call.channelId)))) return undefined;
-    return this.#sayPlainly(tx, { place: at.place }, withLinks(call.message, call.attachments), from, target, "You are in the thread of this collaboration: just write there. It was posted as a message; no new request was opened.");
+    return this.#sayPlainly(tx, { place: at.place, during: caller.turn }, withLinks(call.message, call.attachments), from, target, "You are in the thread of this collaboration: just write there. It was posted as a message; no new request was opened.");
   }
 
-  /** `request`: the chain that the message belongs to, for whoever handles it. */
-  async #sayPlainly(tx: Transaction, where: { place: string; request?: string }, message: string, from: RoomAgent, target: RoomAgent, note: string): Promise<Accepted | undefined> {
+  /** `request`: the chain that the message belongs to, for whoever handles it. `during`: the turn that says it; the request for which that turn was started is answered by it. */
+  async #sayPlainly(tx: Transaction, where: { place: string; request?: string; during: string | undefined }, message: string, from: RoomAgent, target: RoomAgent, note: string): Promise<Accepted | undefined> {
     const { store } = this.#setting;
     const place = await store.open(tx, where.place);
     if (!place || place.state === "closed") return undefined;
-    const { messageId } = await this.#talk.say(tx, place, { author: from.id, text: addressed(message, target), ...(where.request !== undefined && { request: where.request }) });
+    const { messageId } = await this.#talk.say(tx, place, { author: from.id, text: addressed(message, target), ...(where.request !== undefined && { request: where.request }), ...(where.during !== undefined && { during: where.during }) });
     return { ok: true, threadId: place.id, threadName: place.name, channelId: place.parent ?? place.id, messageId, reused: true, delivery: "queued", note };
   }
 
@@ -205,7 +205,7 @@ export class Collaboration {
 
     const verdict = chainAllows(chain, target.id, (parent?.topic ?? "") === topic, limits);
     if (verdict === "cycle" && parent) {
-      const said = await this.#sayPlainly(tx, { place: parent.thread, request: parent.id }, withLinks(text, call.attachments), from, target, `${target.displayName} is already in this chain of requests; it was posted as a message in its thread.`);
+      const said = await this.#sayPlainly(tx, { place: parent.thread, request: parent.id, during: caller.turn }, withLinks(text, call.attachments), from, target, `${target.displayName} is already in this chain of requests; it was posted as a message in its thread.`);
       if (said) return said;
     }
     if (verdict !== "ok") return this.#trip(tx, { from, target, place: reusable?.id ?? parent?.thread, message: `The chain of requests is ${chain.length} agents long (${[...chain, target.id].join(" → ")}).`, hint: "Answer with what you have, or ask a person.", kind: "chain", chain: [...chain, target.id] });

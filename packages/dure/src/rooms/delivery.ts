@@ -16,7 +16,8 @@ import { roomTexts } from "./texts.ts";
 /** What leaves for a platform: a part of a message, a thread that is to be made, a preview that is to go. */
 export type Departure =
   | { readonly kind: "post"; readonly message: string; readonly part: number; readonly parts: number; readonly over?: Over }
-  | { readonly kind: "thread"; readonly place: string }
+  /** `exists`: a person says that it was made, and perhaps how it can be known: it is looked for and not made. */
+  | { readonly kind: "thread"; readonly place: string; readonly exists?: { readonly named?: string } }
   /** What was shown while it was written, and was not said. */
   | { readonly kind: "unsay"; readonly place: string; readonly agent: string; readonly over: Over };
 
@@ -99,7 +100,7 @@ export class Delivery {
 
   /** Looks whether an attempt without an answer has arrived. Shortly after it, here, the platform's own memory of the key is enough. */
   async #probe(adapter: ChannelAdapter, departure: Departure, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
-    if (departure.kind === "thread") return this.#probeThread(adapter, departure.place, key, signal);
+    if (departure.kind === "thread") return this.#probeThread(adapter, departure, key, signal);
     // Edited or taken away twice is edited or taken away.
     if (departure.kind === "unsay" || departure.over) return "not_happened";
     const tried = this.#tried.get(key);
@@ -110,9 +111,9 @@ export class Delivery {
   }
 
   /** A thread of the same owner and name that is another one of ours does not answer for this one. */
-  async #probeThread(adapter: ChannelAdapter, place: string, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
-    const found = await adapter.findThread(await this.#threadOf(place, key), { signal });
-    if (found.found !== "yes") return answerOf(found);
+  async #probeThread(adapter: ChannelAdapter, { place, exists }: Departure & { kind: "thread" }, key: string, signal: AbortSignal): Promise<ProbeAnswer> {
+    const found = await adapter.findThread({ ...(await this.#threadOf(place, key)), ...(exists?.named !== undefined && { named: exists.named }) }, { signal });
+    if (found.found !== "yes") return exists ? "unknown" : answerOf(found);
     const [other] = await this.#setting.database.query(ANOTHER_THREAD, [adapter.name, found.platformId, place]);
     if (other) return "unknown";
     this.#found.add(key);
@@ -171,6 +172,7 @@ export class Delivery {
       // Somebody wrote in it before we knew that it is ours, and it was taken for a new one.
       if (platformId !== undefined) await tx.query(DETACH_DOUBLE, [departure.place, adapter.name, platformId]);
       await tx.query(THREAD_MADE, [departure.place, platformId ?? null]);
+      if (departure.exists) await this.#reviveThread(tx, departure.place);
       await this.#setting.store.emit(tx, [{ type: "room.thread_made", role: "system", room: departure.place, data: {} }]);
     } else if (departure.kind === "post") {
       if (platformId !== undefined) await tx.query(PART_MADE, [adapter.name, platformId, departure.message, departure.part]);
@@ -189,10 +191,37 @@ export class Delivery {
     if (!message || !(await outbox.resolveIn(tx, unsure.outbox, decision))) return;
     if (decision === "failed") return void (await tx.query(FAILED, [message.id, "failed", JSON.stringify(message.deliveryError)]));
     await tx.query(QUEUED_AGAIN, [message.id]);
-    await tx.query(REVIVE_PARTS, [partKey(message.id, 0).replace(/\d+$/, "")]);
+    await tx.query(REVIVE_PARTS, [allPartsOf(message.id)]);
     await tx.query(REOPEN, [message.id, this.#setting.limits.reminderMs[0]]);
-    const [later] = await tx.query(WAITING_PARTS, [partKey(message.id, 0).replace(/\d+$/, "")]);
+    const [later] = await tx.query(WAITING_PARTS, [allPartsOf(message.id)]);
     if (!later) await this.#posted(tx, message.id);
+  }
+
+  /**
+   * A person has said what became of a thread that nobody could find. `sent`: it is there, and is looked for once more, by what the
+   * person knows of it; `again`: it is not, and is made; in either case what waited for it leaves then, in order.
+   */
+  async settleUnsureThread(tx: Transaction, unsure: { readonly place: string; readonly outbox: string }, decision: UnsureDecision, note: string | undefined): Promise<void> {
+    const { outbox } = this.#setting;
+    if (!(await outbox.resolveIn(tx, unsure.outbox, decision === "sent" ? "again" : decision))) return;
+    if (decision === "failed") return void (await tx.query(UNSURE_FAILED, [unsure.place]));
+    if (decision === "again") {
+      await tx.query(MAKE_THREAD, [unsure.outbox]);
+      return this.#reviveThread(tx, unsure.place);
+    }
+    const [known] = note === undefined ? [] : await tx.query<{ thread: string }>(THREAD_NAMED, [unsure.place, note]);
+    const named = known?.thread ?? note;
+    await tx.query(LOOK_FOR_THREAD, [unsure.outbox, JSON.stringify({ exists: { ...(named !== undefined && { named }) } })]);
+  }
+
+  /** A thread that was given up as unsure is used after all: what waited for it leaves, and its requests are open again. */
+  async #reviveThread(tx: Transaction, place: string): Promise<void> {
+    await tx.query(REOPEN_PLACE, [place]);
+    for (const { id } of await tx.query<{ id: string }>(UNSURE_IN, [place])) {
+      await tx.query(QUEUED_AGAIN, [id]);
+      await tx.query(REVIVE_PARTS, [allPartsOf(id)]);
+      await tx.query(REOPEN, [id, this.#setting.limits.reminderMs[0]]);
+    }
   }
 
   /** All of a message has left: the others hear it, and what it answers is answered. */
@@ -214,15 +243,33 @@ export class Delivery {
     if (departure.kind === "unsay") return; // the outbox has said so in the log and in an event
     if (departure.kind === "thread") {
       await tx.query(CLOSE, [departure.place, `the thread could not be made: ${error.message ?? given.outcome}`]);
+      if (isUnsure(given, error)) await this.#askAboutThread(adapter, departure.place, given, error, tx);
       const messages = await tx.query<{ id: string }>(QUEUED_IN, [departure.place]);
       for (const { id } of messages) {
         await this.#failMessage(adapter, id, given, error, tx);
-        await tx.query(DROP_PARTS, [partKey(id, 0).replace(/\d+$/, "")]);
+        await tx.query(DROP_PARTS, [allPartsOf(id)]);
       }
       return;
     }
     await this.#failMessage(adapter, departure.message, given, error, tx);
     for (let part = departure.part + 1; part < departure.parts; part++) await tx.query(DROP_PART, [partKey(departure.message, part)]);
+  }
+
+  /** One question for the thread, whatever waits for it. Asked again when what a person said did not find it. */
+  async #askAboutThread(adapter: ChannelAdapter, placeId: string, given: GivenUp, error: { code?: string; message?: string }, tx: Transaction): Promise<void> {
+    const { store } = this.#setting;
+    const place = await store.place(placeId, tx);
+    if (!place) return;
+    await store.escalate(tx, {
+      subject: `${UNSURE}${place.id}`,
+      suggestedActions: UNSURE_THREAD_ACTIONS,
+      type: "delivery",
+      severity: "high",
+      tenant: place.tenant,
+      source: { room: place.id },
+      title: `${place.name}: ${error.message ?? "nobody can tell whether the thread was made"}`,
+      context: { place: place.id, account: place.owner, adapter: adapter.name, code: error.code ?? null, outcome: given.outcome, attempts: given.attempts, outbox: given.key },
+    });
   }
 
   async #failMessage(adapter: ChannelAdapter, messageId: string, given: GivenUp, error: { code?: string; message?: string }, tx: Transaction): Promise<void> {
@@ -233,8 +280,10 @@ export class Delivery {
     await tx.query(FAILED, [messageId, given.outcome, JSON.stringify(error)]);
     const failure = failureOf(error.code);
     const [asks] = message.request === null ? [] : await tx.query<Asked>(ASKED_BY, [message.id]);
-    const unsure = given.outcome === "unknown" && failure !== "credential" && (given.payload as { kind?: string }).kind === "post";
-    await store.escalate(tx, {
+    const unsure = isUnsure(given, error);
+    // What waits for a thread of which nobody knows is asked about once, with the thread.
+    const isAsked = unsure && (given.payload as { kind?: string }).kind === "thread";
+    if (!isAsked) await store.escalate(tx, {
       subject: unsure ? `${UNSURE}${message.id}` : subjectOf(failure, message, place, { adapter: adapter.name, asks }),
       ...(unsure && { suggestedActions: UNSURE_ACTIONS }),
       type: failure === "credential" ? "account" : "delivery",
@@ -291,11 +340,26 @@ function failureOf(code: string | undefined): ChannelFailure | undefined {
   return (Object.keys(VERDICTS) as ChannelFailure[]).find((failure) => code === new ChannelError(failure, "").code);
 }
 
-/** Of escalations about a post of which nobody knows whether it has arrived; the message follows. */
+/** Nobody knows, and a person can say. An account without a token is another matter. */
+function isUnsure(given: GivenUp, error: { code?: string }): boolean {
+  return given.outcome === "unknown" && failureOf(error.code) !== "credential";
+}
+
+/** What the outbox keys of all parts of a message begin with. */
+function allPartsOf(message: string): string {
+  return partKey(message, 0).replace(/\d+$/, "");
+}
+
+/** Of escalations about a post or a thread of which nobody knows whether it has arrived; the message or the place follows. */
 export const UNSURE = "room:unsure:";
 const UNSURE_ACTIONS = [
   { value: "sent", label: "도착함 / It arrived" },
   { value: "again", label: "다시 보내기 / Send again", style: "primary" },
+  { value: "failed", label: "그만두기 / Give up" },
+] as const;
+const UNSURE_THREAD_ACTIONS = [
+  { value: "sent", label: "있음: 링크나 ID / It is there: its link or id", asks: "text" },
+  { value: "again", label: "없음: 새로 만들기 / It is not: make it", style: "primary" },
   { value: "failed", label: "그만두기 / Give up" },
 ] as const;
 export type UnsureDecision = (typeof UNSURE_ACTIONS)[number]["value"];
@@ -382,7 +446,20 @@ const QUEUED_AGAIN = { name: "room.queued_again", text: "update dure.room_messag
 const REVIVE_PARTS = {
   name: "room.revive_parts",
   text: `update dure.outbox set state = 'pending', settled_at = null, error = null, next_at = clock_timestamp()
-          where starts_with(key, $1) and state = 'failed' and error->>'code' = 'EARLIER_PART_FAILED'`,
+          where starts_with(key, $1) and state = 'failed' and error->>'code' in ('EARLIER_PART_FAILED', 'THREAD_NOT_MADE')`,
+};
+/** Of a thread that was given up because nobody knew. */
+const REOPEN_PLACE = { name: "room.reopen_place", text: "update dure.places set state = 'open', closed_because = null where id = $1 and state = 'closed' and starts_with(closed_because, 'the thread could not be made')" };
+const UNSURE_IN = { name: "room.unsure_in", text: "select id from dure.room_messages where place = $1 and delivery = 'unknown' order by seq" };
+const UNSURE_FAILED = { name: "room.unsure_failed", text: "update dure.room_messages set delivery = 'failed' where place = $1 and delivery = 'unknown'" };
+const MAKE_THREAD = { name: "room.make_thread", text: "update dure.outbox set payload = payload - 'exists' where key = $1" };
+/** In doubt: the next attempt begins with looking. */
+const LOOK_FOR_THREAD = { name: "room.look_for_thread", text: "update dure.outbox set payload = payload - 'exists' || $2::jsonb, in_doubt = true where key = $1" };
+/** A person wrote in the thread, so that dure has it as a place of its own, and somebody names it by that. */
+const THREAD_NAMED = {
+  name: "room.thread_named",
+  text: `select other.thread from dure.places p join dure.places other on other.parent = p.parent and other.kind = 'thread' and other.thread is not null
+          where p.id = $1 and strpos($2, other.id) > 0 limit 1`,
 };
 const WAITING_PARTS = { name: "room.waiting_parts", text: "select from dure.outbox where starts_with(key, $1) and state in ('pending', 'sending') limit 1" };
 const REOPEN = {

@@ -52,7 +52,8 @@ Visible work comes first: what concerns people is done where they can see it, in
 ## Handing over
 \`collaborate({ targetAgent, message })\` is the way to hand work to another agent. It opens a thread (or finds the one of the
 last ${limits.routeMs / 3_600_000} h), names the other agent there, and returns at once. The answer comes in that thread; the place where the request began is
-told when it has come. Nobody answers: a reminder after ${minutes(limits.reminderMs[0])} and ${minutes(limits.reminderMs[1])}, an operator is told after ${minutes(limits.unansweredMs)}.
+told when it has come. Nobody answers: a reminder after ${minutes(limits.reminderMs[0])} and ${minutes(limits.reminderMs[1])}, an operator is told after ${minutes(limits.unansweredMs)}, and
+the request ends ${limits.participantsMs / 3_600_000} h later.
 
 ## Who answers
 - A mention narrows a message to the mentioned. The first one leads, the others add what is missing.

@@ -123,7 +123,7 @@ export class Inbound implements ChannelPort {
 
   /** A thread was there before it was known: what people wrote in it meanwhile has reached nobody who connected in between. */
   async threadFound(place: string): Promise<void> {
-    for (const account of this.#setting.directory.accountsOf(this.#adapter.name)) await this.#catchUp(account, { id: place, last: null, known_since: 0 }, 0);
+    for (const account of this.#setting.directory.accountsOf(this.#adapter.name)) await this.#catchUp(account, { id: place, last: null, known_since: 0, away_from: 0, away_until: 0 }, 0);
   }
 
   /** One place after a gap. What fails for a while is read later, beside what comes in; what is refused is told. */
@@ -136,6 +136,7 @@ export class Inbound implements ChannelPort {
       const missed = await this.#missedIn(account, place, unread.last);
       let isUnheeded = false;
       for (const message of missed) {
+        if (message.at >= unread.away_from && message.at < unread.away_until) continue;
         const unheard = await this.#receive(account, message, this.#isOld(message));
         isUnheeded ||= unheard !== undefined && message.at >= unread.known_since;
       }
@@ -305,6 +306,9 @@ interface Unread {
   readonly last: string | null;
   /** Since when dure knows the place, milliseconds since the epoch. What is older is history that nobody missed. */
   readonly known_since: number;
+  /** Between these its channel was not in the configuration, milliseconds since the epoch. */
+  readonly away_from: number;
+  readonly away_until: number;
 }
 
 /** Platform ids grow with time: the longer one is the later one. */
@@ -350,6 +354,7 @@ const DEAF = {
 const READABLE = {
   name: "inbound.readable",
   text: `select p.id, p.thread, p.is_idle, (extract(epoch from p.created_at) * 1000)::double precision as known_since,
+                coalesce(extract(epoch from p.away_from) * 1000, 0)::double precision as away_from, coalesce(extract(epoch from p.away_until) * 1000, 0)::double precision as away_until,
                 coalesce(r.platform_id, case when p.is_idle then (select o.platform_id from dure.account_reads o where o.place = p.id order by length(o.platform_id) desc, o.platform_id desc limit 1) end) as last
            from (select *, kind = 'thread' and active_at <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle from dure.places) p
            left join dure.account_reads r on r.adapter = p.adapter and r.account = $2 and r.place = p.id

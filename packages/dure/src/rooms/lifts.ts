@@ -7,19 +7,20 @@ import type { RoomsSetting, Talk } from "./talk.ts";
 /** How often somebody looks for answers that lift a stop, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 
-/** What the escalation of a guard, or of a post that nobody can find, is about. */
+/** What the escalation of a guard, or of a post or thread that nobody can find, is about. */
 interface Lift {
   readonly id: string;
   readonly by: string | null;
   readonly subject: string;
   readonly value: string;
+  readonly note: string | null;
   readonly context: { readonly guard?: string; readonly place?: string | null; readonly from?: string; readonly to?: string; readonly message?: string; readonly outbox?: string };
 }
 
 /**
- * A guard has stopped agents and asked a person, who said `resume`; or a post cannot be found, and a person said what became of
- * it: by a button, in the dashboard or over HTTP. The
- * answer is a row, whoever took it; what it lifts is done once, by the process that sees it first.
+ * A guard has stopped agents and asked a person, who said `resume`; or a post or thread cannot be found, and a person said what
+ * became of it: by a button, in the dashboard or over HTTP. The answer is a row, whoever took it; what it lifts is done once, by
+ * the process that sees it first.
  */
 export class Lifts {
   readonly #setting: RoomsSetting;
@@ -66,7 +67,10 @@ export class Lifts {
       if (!lift) return;
       const { guard, place, from, to, message, outbox } = lift.context;
       if (lift.subject.startsWith(UNSURE)) {
-        if (message !== undefined && outbox !== undefined) await this.#delivery.settleUnsure(tx, { message, outbox }, lift.value as UnsureDecision);
+        if (outbox === undefined) return;
+        const decision = lift.value as UnsureDecision;
+        if (message !== undefined) await this.#delivery.settleUnsure(tx, { message, outbox }, decision);
+        else if (place) await this.#delivery.settleUnsureThread(tx, { place, outbox }, decision, lift.note ?? undefined);
         return;
       }
       if (guard === "pair" && from !== undefined && to !== undefined) await tx.query(FORGET_CALLS, [from, to]);
@@ -93,7 +97,7 @@ const ANSWERED = { name: "lift.answered", text: `select id from dure.escalations
 const TAKE = {
   name: "lift.take",
   text: `update dure.escalations set used_at = clock_timestamp() where id = (select id from dure.escalations where id = $1 and ${IS_LIFT} for update skip locked)
-         returning id, subject, resolution->>'value' as value, resolved_by as by, context`,
+         returning id, subject, resolution->>'value' as value, resolution->>'note' as note, resolved_by as by, context`,
 };
 const FORGET_CALLS_IN = {
   name: "lift.forget_calls_in",

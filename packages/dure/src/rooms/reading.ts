@@ -1,4 +1,6 @@
 import type { Database } from "../durable/database.ts";
+import type { Page } from "../engine/api.ts";
+import { DureError } from "../kernel/errors.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
 import type { AccountState } from "./channel-adapter.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
@@ -18,6 +20,7 @@ export interface ThreadSummary extends Place {
   readonly participants: readonly string[];
   readonly messages: number;
   readonly unread: number;
+  /** Milliseconds since the epoch with their fraction: a page goes on behind it, and two threads may have been active in one millisecond. */
   readonly activeAt: number;
   readonly createdAt: number;
   readonly openRequests: number;
@@ -63,8 +66,16 @@ export class RoomReader {
     this.#directory = options.directory;
   }
 
-  async rooms(who: { tenant: string; person: string }): Promise<readonly RoomSummary[]> {
-    const rows = await this.#database.query<PlaceRow & { unread: number; last_at: Date | null }>(ROOMS, [who.tenant, who.person, this.#directory.channels.map(channelPlaceId)]);
+  /** Channels in the order in which they were made, then the person's direct rooms. */
+  async rooms(who: { tenant: string; person: string }, options: { limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<RoomSummary>> {
+    const limit = Math.min(Math.max(options.limit ?? ROOMS_DEFAULT, 1), ROOMS_MOST);
+    const [kind, at, id] = options.cursor === undefined ? [null, null, null] : readCursor(options.cursor);
+    const rows = await this.#database.query<RoomRow>(ROOMS, [who.tenant, who.person, this.#directory.channels.map(channelPlaceId), kind, at, id, limit + 1]);
+    const last = rows[limit - 1];
+    return { items: this.#summariesOf(rows.slice(0, limit)), nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+  }
+
+  #summariesOf(rows: readonly RoomRow[]): readonly RoomSummary[] {
     return rows.map((row) => {
       const channel = this.#directory.channelOf(row.id);
       const members = row.kind === "direct" ? [row.agent ?? ""] : this.#directory.agents.filter((agent) => agent.accounts[row.adapter]).map((agent) => agent.id);
@@ -132,17 +143,39 @@ export class RoomReader {
   }
 }
 
+/** Rooms of a page. Source: docs/spec/platform §3; the numbers are those of jobs. */
+const ROOMS_DEFAULT = 50;
+const ROOMS_MOST = 200;
+
+interface RoomRow extends PlaceRow {
+  readonly unread: number;
+  readonly last_at: Date | null;
+  /** When it was made, microseconds since the epoch. */
+  readonly made_us: string;
+}
+
+/** Where a list of rooms goes on: behind this one, whether or not it is still there. */
+function cursorOf({ kind, made_us, id }: RoomRow): string {
+  return Buffer.from(`${kind}/${made_us}/${id}`).toString("base64url");
+}
+
+function readCursor(cursor: string): readonly [kind: string, madeUs: string, id: string] {
+  const [, kind, at, id] = /^(channel|direct)\/(\d{1,17})\/(.+)$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  if (kind !== undefined && at !== undefined && id !== undefined && !id.includes("\0")) return [kind, at, id];
+  throw new DureError("CURSOR_INVALID", "This cursor was not given out by this list.", { class: "input", hint: "Give back nextCursor as it came." });
+}
+
 interface ThreadRow extends PlaceRow {
   readonly participants: readonly string[] | null;
   readonly messages: number;
   readonly unread: number;
   readonly open_requests: number;
-  readonly active_at: Date;
+  readonly active_ms: number;
   readonly created_at: Date;
 }
 
 function threadOf(row: ThreadRow): ThreadSummary {
-  return { ...placeOf(row), participants: row.participants ?? [], messages: row.messages, unread: row.unread, openRequests: row.open_requests, activeAt: row.active_at.getTime(), createdAt: row.created_at.getTime() };
+  return { ...placeOf(row), participants: row.participants ?? [], messages: row.messages, unread: row.unread, openRequests: row.open_requests, activeAt: row.active_ms, createdAt: row.created_at.getTime() };
 }
 
 /** A suspension that has run out is none. */
@@ -152,16 +185,17 @@ const ROOMS = {
   name: "rooms.rooms",
   text: `
     select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
-           (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at
+           (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at, (extract(epoch from p.created_at) * 1000000)::bigint::text as made_us
       from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $1 and r.person = $2
      where p.kind <> 'thread' and (p.tenant = $1 or p.tenant = '') and not p.is_sink
        and (p.kind = 'channel' and p.id = any($3::text[]) or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1))
-     order by p.kind, p.created_at, p.id limit 500`,
+       and ($4::text is null or (p.kind, (extract(epoch from p.created_at) * 1000000)::bigint, p.id) > ($4, $5::bigint, $6))
+     order by p.kind, p.created_at, p.id limit $7`,
 };
 const THREADS = {
   name: "rooms.threads",
   text: `
-    select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread, (p.next_seq - 1)::integer as messages,
+    select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread, (p.next_seq - 1)::integer as messages, (extract(epoch from p.active_at) * 1000)::double precision as active_ms,
            (select array_agg(a.agent order by a.since, a.agent) from dure.participants a
              where a.place = p.id and p.active_at > clock_timestamp() - $6::double precision * interval '1 millisecond') as participants,
            (select count(*)::integer from dure.requests q where q.thread = p.id and q.state = 'open') as open_requests

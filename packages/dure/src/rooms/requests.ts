@@ -17,6 +17,13 @@ interface DueRequest {
   readonly thread: string;
   readonly reminders: number;
   readonly waited_ms: number;
+  readonly origin: Origin;
+}
+
+/** Where somebody was asked to hand over. */
+interface Origin {
+  readonly place?: string;
+  readonly session?: string;
 }
 
 /** What agents asked of each other: closed by exactly one answer, remembered until then. */
@@ -41,14 +48,14 @@ export class Requests {
   }
 
   /**
-   * What an agent's turn said in a thread has been posted. The turn that a request started answers that request; any other
+   * What an agent's turn said in a thread, in the end or by a tool, has been posted. The turn that a request started answers that request; any other
    * answers the oldest request to this agent whose own turn ended without a word that was posted. Returns the closed request.
    */
   async answeredBy(tx: Transaction, place: OpenPlace, answer: { agent: string; message: string }): Promise<string | undefined> {
     const { store, directory, locale } = this.#setting;
     const [said] = await tx.query<{ request: string | null }>(SAID_FOR, [answer.message]);
     if (!said) return undefined;
-    const [closed] = await tx.query<{ id: string; from_agent: string; to_agent: string; origin: { place?: string; session?: string }; reminders: number }>(CLOSE_ONE, [
+    const [closed] = await tx.query<{ id: string; from_agent: string; to_agent: string; origin: Origin; reminders: number }>(CLOSE_ONE, [
       place.id,
       answer.agent,
       said.request,
@@ -112,7 +119,8 @@ export class Requests {
         await this.#talk.say(tx, place, { author: request.from_agent, text, mark: "reminder", mentions: [request.to_agent], request: id });
         return;
       }
-      await tx.query(GIVE_UP_REMINDING, [id]);
+      if (request.reminders > limits.reminderMs.length) return this.#expire(tx, request);
+      await tx.query(GIVE_UP_REMINDING, [id, limits.participantsMs]);
       await store.escalate(tx, {
         subject: `room:unanswered:${id}`,
         type: "unanswered",
@@ -122,14 +130,32 @@ export class Requests {
         title: `${directory.nameOf(request.from_agent)} → ${directory.nameOf(request.to_agent)}: ${minutes} min (${place.name})`,
         context: { request: id, from: request.from_agent, to: request.to_agent, thread: place.id },
       });
+      await this.#tellOrigin(tx, request, (to) => roomTexts(locale).unanswered(to, minutes));
     });
+  }
+
+  /** Nobody waits for an answer for ever: the request ends as its thread forgets who takes part. What the operator was told stands. */
+  async #expire(tx: Transaction, request: DueRequest): Promise<void> {
+    const { store, locale } = this.#setting;
+    const hours = Math.round(request.waited_ms / 3_600_000);
+    const { session } = request.origin;
+    await tx.query(EXPIRE, [request.id]);
+    await store.emit(tx, [
+      { type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(session !== undefined && { session }), data: { request: request.id, to: request.to_agent, why: `nobody has answered for ${hours} h` } },
+    ]);
+    await this.#tellOrigin(tx, request, (to) => roomTexts(locale).expired(to, hours));
+  }
+
+  /** One line in the place where it began, unless that is the thread itself. */
+  async #tellOrigin(tx: Transaction, { origin, thread, from_agent, to_agent }: DueRequest, sentence: (to: string) => string): Promise<void> {
+    if (origin.place !== undefined && origin.place !== thread) await enqueueNotice(tx, { place: origin.place, author: from_agent, text: sentence(this.#setting.directory.nameOf(to_agent)) });
   }
 }
 
 /** Places are gone: what was asked there and not answered cannot be any more, and the places where it began are told. */
 export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSetting, "store" | "directory" | "locale">, places: readonly string[], because: string): Promise<void> {
   const { store, directory, locale } = setting;
-  const withdrawn = await tx.query<{ id: string; from_agent: string; to_agent: string; thread: string; origin: { place?: string; session?: string } }>(WITHDRAW_IN, [places]);
+  const withdrawn = await tx.query<{ id: string; from_agent: string; to_agent: string; thread: string; origin: Origin }>(WITHDRAW_IN, [places]);
   for (const request of withdrawn) {
     const { place, session } = request.origin;
     await store.settleEscalation(tx, `room:unanswered:${request.id}`, request.from_agent);
@@ -140,8 +166,8 @@ export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSet
   }
 }
 
-/** The words of a turn, and the request that it was started for. */
-const SAID_FOR = { name: "request.said_for", text: "select h.request from dure.room_messages m join dure.handlings h on h.turn = m.turn where m.id = $1 and m.mark is null" };
+/** The words of a turn or of its tools, and the request that it was started for. */
+const SAID_FOR = { name: "request.said_for", text: "select h.request from dure.room_messages m join dure.handlings h on h.turn = coalesce(m.turn, m.during) where m.id = $1 and m.mark is null" };
 const CLOSE_ONE = {
   name: "request.close_one",
   text: `
@@ -161,7 +187,7 @@ const DUE = { name: "request.due", text: "select id from dure.requests where sta
 const THREAD_OF = { name: "request.thread_of", text: "select thread from dure.requests where id = $1" };
 const TAKE_DUE = {
   name: "request.take_due",
-  text: `select id, from_agent, to_agent, thread, reminders, (extract(epoch from clock_timestamp() - created_at) * 1000)::double precision as waited_ms
+  text: `select id, from_agent, to_agent, thread, reminders, origin, (extract(epoch from clock_timestamp() - created_at) * 1000)::double precision as waited_ms
            from dure.requests where id = $1 and state = 'open' and next_at <= clock_timestamp() for update`,
 };
 const REMINDED = {
@@ -173,4 +199,8 @@ const WITHDRAW_IN = {
   text: `update dure.requests set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null where thread = any($1::text[]) and state = 'open'
          returning id, from_agent, to_agent, thread, origin`,
 };
-const GIVE_UP_REMINDING = { name: "request.no_more_reminders", text: "update dure.requests set next_at = null where id = $1" };
+const GIVE_UP_REMINDING = {
+  name: "request.no_more_reminders",
+  text: "update dure.requests set reminders = reminders + 1, next_at = clock_timestamp() + $2::double precision * interval '1 millisecond' where id = $1",
+};
+const EXPIRE = { name: "request.expire", text: "update dure.requests set state = 'expired', closed_at = clock_timestamp(), next_at = null where id = $1" };

@@ -13,8 +13,8 @@ import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts"
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import { Preview, previewKey } from "./preview.ts";
 import { HANDLINGS_TOPIC, orderingOf, topicOf, type Over, type RoomsSetting, type Talk } from "./talk.ts";
-import { checkText } from "./text.ts";
-import { roomTexts } from "./texts.ts";
+import { checkText, cutText, LONGEST_TEXT } from "./text.ts";
+import { roomTexts, type RoomLocale } from "./texts.ts";
 
 /** Turns of agents that one process follows at once; what is beyond waits in its row. */
 const AT_ONCE = 64;
@@ -220,7 +220,7 @@ export class Responder {
   #said(done: Done): { outcome: Outcome; text: string } {
     const { error } = done;
     if (error) return { outcome: OUTCOME_OF_ERROR[error.code] ?? "failed", text: "" };
-    const checked = checkText(done.message ?? "");
+    const checked = checkText(postable(done.message ?? "", this.#setting.locale));
     if (!checked.ok) return { outcome: "empty", text: "" };
     return checked.text.trim() === ANNOUNCE_SKIP ? { outcome: "silent", text: "" } : { outcome: "answered", text: checked.text };
   }
@@ -304,6 +304,17 @@ export class Responder {
     return AbortSignal.any([this.#over.signal, this.#lease.signal]);
   }
 }
+
+/** What a turn has said, as a room can take it: who waits for it could not mend its length or half a character. Pure. */
+function postable(text: string, locale: RoomLocale): string {
+  const whole = text.replaceAll("\0", "").toWellFormed();
+  if (whole.length <= LONGEST_TEXT) return whole;
+  const kept = cutText(whole, LONGEST_TEXT - CUT_NOTE);
+  return `${kept.slice(0, -1)}\n${roomTexts(locale).cut(whole.length - kept.length + 1)}`;
+}
+
+/** Characters that a note about what was cut may take. */
+const CUT_NOTE = 200;
 
 /** What an agent answers when the result of its background work concerns nobody. Source: docs/spec/jobs §3.6. */
 const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";

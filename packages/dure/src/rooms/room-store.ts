@@ -35,9 +35,9 @@ export class RoomStore {
     return row && placeOf(row);
   }
 
-  /** What followed from one message, all of it or nothing. */
-  async write(tx: Transaction, written: WrittenMessage): Promise<{ seq: number }> {
-    const [row] = await tx.query<{ result: { seq: number } }>(WRITE, [storable(written)]);
+  /** What followed from one message, all of it or nothing; but for the record of those who overheard it, which may fail (`unrecorded`: why). */
+  async write(tx: Transaction, written: WrittenMessage): Promise<{ seq: number; unrecorded: string | null }> {
+    const [row] = await tx.query<{ result: { seq: number; unrecorded: string | null } }>(WRITE, [storable(written)]);
     return row!.result;
   }
 
@@ -101,6 +101,7 @@ export interface NewMessageRow {
   readonly ends?: boolean;
   readonly reply_to?: string;
   readonly turn?: string;
+  readonly during?: string;
   readonly request?: string;
   readonly delivery?: "sent" | "queued";
   readonly attachments?: readonly unknown[];

@@ -256,7 +256,7 @@ export class Rooms {
     const ids = directory.channels.map(channelPlaceId);
     for (const channel of directory.channels) {
       await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
-      await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel]);
+      await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel, NOT_CONFIGURED]);
       await database.query(KEEP_THREADS, [channelPlaceId(channel), channel.adapter, channel.channel]);
       await database.query(OPEN_THREADS, [channelPlaceId(channel), NOT_CONFIGURED]);
     }
@@ -345,6 +345,7 @@ const CHANNEL = {
   name: "rooms.channel",
   text: `insert into dure.places (id, adapter, kind, name, guild, channel) values ($1, $2, 'channel', $3, $4, $5)
          on conflict (id) do update set name = $3, guild = coalesce($4, dure.places.guild), channel = $5, closed_because = null,
+           away_until = case when dure.places.state = 'closed' and dure.places.closed_because = $6 then clock_timestamp() else dure.places.away_until end,
            state = case when dure.places.state = 'closed' then 'open' else dure.places.state end`,
 };
 /** The same channel stood under another key before. */
@@ -354,10 +355,10 @@ const FREE_CHANNEL = {
 };
 /** Why a place is closed that the configuration does not have any more. */
 const NOT_CONFIGURED = "its channel is not in the configuration";
-const OPEN_THREADS = { name: "rooms.open_threads", text: "update dure.places set state = 'open', closed_because = null where parent = $1 and state = 'closed' and closed_because = $2" };
+const OPEN_THREADS = { name: "rooms.open_threads", text: "update dure.places set state = 'open', closed_because = null, away_until = clock_timestamp() where parent = $1 and state = 'closed' and closed_because = $2" };
 const CLOSE_OTHERS = {
   name: "rooms.close_others",
-  text: `update dure.places set state = 'closed', closed_because = $2
+  text: `update dure.places set state = 'closed', closed_because = $2, away_from = clock_timestamp(), away_until = null
           where state <> 'closed' and (kind = 'channel' and not id = any($1::text[]) or kind = 'thread' and not parent = any($1::text[])) returning id`,
 };
 /** The threads of a channel stay with it. */

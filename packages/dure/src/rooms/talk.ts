@@ -74,7 +74,10 @@ export interface Saying {
   readonly mark?: MessageMark;
   /** Nobody shall go on from here. */
   readonly ends?: boolean;
+  /** Whose answer it is. */
   readonly turn?: string;
+  /** The turn whose tool says it. */
+  readonly during?: string;
   readonly request?: string;
   readonly replyTo?: string;
   readonly buttons?: readonly { readonly value: string; readonly label: string }[];
@@ -150,6 +153,7 @@ export class Talk {
         ...(saying.mark && { mark: saying.mark }),
         ...(saying.ends && { ends: true }),
         ...(saying.turn !== undefined && { turn: saying.turn }),
+        ...(saying.during !== undefined && { during: saying.during }),
         ...(saying.request !== undefined && { request: saying.request }),
         ...(saying.replyTo !== undefined && { reply_to: saying.replyTo }),
         ...(saying.buttons && { buttons: saying.buttons }),
@@ -258,7 +262,7 @@ export class Talk {
       if (decided.role === "OBSERVER") observers.push(agent);
       else handlings.push(this.#handlingOf(agent, decided, place, message));
     }
-    await store.write(tx, {
+    const { unrecorded } = await store.write(tx, {
       place: place.id,
       adapter: place.adapter,
       known: given.known,
@@ -283,6 +287,7 @@ export class Talk {
         ...(step.state === place.state ? [] : [stateEvent(place, step)]),
       ],
     });
+    if (unrecorded !== null) this.#setting.logger.warn({ message: message.id, place: place.id, agents: observers, error: unrecorded }, `what ${observers.join(", ")} overheard of ${message.id} is not recorded: ${unrecorded}`);
     for (const [agent, { role, rank, because }] of decisions) this.#setting.logger.debug({ message: message.id, agent, role, rank, because }, `${agent} is ${role} of ${message.id}: ${because}`);
     if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
     return unheeded;

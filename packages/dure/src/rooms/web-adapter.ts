@@ -55,9 +55,13 @@ export class WebAdapter implements ChannelAdapter {
     return this.#faults ? this.#faults.around("thread", { account: thread.account, place: thread.channel }, write, options) : write();
   }
 
-  async findThread(thread: OutgoingThread): Promise<FoundOnPlatform> {
-    const [row] = await this.#database.query<{ id: string }>(FIND, [`thread-${thread.key}`]);
-    return row ? { found: "yes", platformId: row.id } : { found: "no" };
+  /** A thread of the web rooms has one key for ever: nobody needs to name it. */
+  async findThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<FoundOnPlatform> {
+    const look = async (): Promise<FoundOnPlatform> => {
+      const [row] = await this.#database.query<{ id: string }>(FIND, [`thread-${thread.key}`]);
+      return row ? { found: "yes", platformId: row.id } : { found: "no" };
+    };
+    return this.#faults ? this.#faults.around("find", { account: thread.account, place: thread.channel }, look, options) : look();
   }
 
   typing(): void {

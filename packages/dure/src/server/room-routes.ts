@@ -46,6 +46,10 @@ const MessagesQuery = z.object({
   as_person: person.optional(),
 });
 const AsPerson = z.object({ as_person: person.optional() });
+const RoomsQuery = AsPerson.extend({
+  limit: z.coerce.number().int().min(1).max(200).optional().meta({ description: "Default 50." }),
+  cursor: z.string().max(500).optional().meta({ description: "`next_cursor` of the page before." }),
+});
 const ThreadsQuery = AsPerson.extend({
   before: z.coerce.number().min(0).optional().meta({ description: "`active_at` of the last one of a page: gives those that were last active before." }),
   limit: z.coerce.number().int().min(1).max(500).optional().meta({ description: "Default 100." }),
@@ -91,9 +95,15 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     return { tenant: caller.tenant, person: checkName(asPerson ?? request.principal!.person ?? caller.name, rooms.directory.agents) };
   };
 
-  app.get("/v1/rooms", { config, schema: { tags: ["rooms"], summary: "Channels, and the caller's direct rooms", querystring: AsPerson, response: { 200: z.object({ items: z.array(Place) }), ...problems(400, 401, 403) } } }, async (request) => ({
-    items: (await rooms.reader.rooms(whoAsks(request, request.query.as_person, false))).map((room) => toWire(room) as z.infer<typeof Place>),
-  }));
+  app.get(
+    "/v1/rooms",
+    { config, schema: { tags: ["rooms"], summary: "Channels, then the caller's direct rooms, page by page", querystring: RoomsQuery, response: { 200: z.object({ items: z.array(Place), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
+    async (request) => {
+      const { limit, cursor, as_person } = request.query;
+      const { items, nextCursor } = await rooms.reader.rooms(whoAsks(request, as_person, false), { limit, cursor });
+      return { items: items.map((room) => toWire(room) as z.infer<typeof Place>), next_cursor: nextCursor };
+    },
+  );
 
   app.post(
     "/v1/rooms",

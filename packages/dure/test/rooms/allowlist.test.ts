@@ -28,7 +28,7 @@ describe.each([
     await settled(without);
 
     expect(await countOf(without)).toEqual(before);
-    expect((await without.rooms.reader.rooms(NOBODY)).map(({ id }) => id)).toEqual([`${name}:quiet`]);
+    expect((await without.rooms.reader.rooms(NOBODY)).items.map(({ id }) => id)).toEqual([`${name}:quiet`]);
     expect(await stateOf(without, threadId)).toBe("closed");
     expect((await without.database.query<{ state: string }>({ text: "select state from dure.requests" })).map(({ state }) => state)).toEqual(["withdrawn"]);
     await without.stop();
@@ -37,6 +37,8 @@ describe.each([
     await platform.say(again, "계속해 줘", { thread: threadId });
     await eventually(async () => expect((await platform.shown(again, threadId)).at(-1)).toBe("이든: 다시 왔습니다"));
     expect(await participantsOf(again, threadId)).toEqual(["eden", "ruda"]);
+    await settled(again);
+    expect(await again.database.query({ text: "select text from dure.room_messages where text in ('아직 들리나요', '여기는요')" })).toEqual([]); // it is not caught up with either
   });
 
   async function countOf(team: Awaited<ReturnType<typeof readyTeamOn>>): Promise<unknown> {

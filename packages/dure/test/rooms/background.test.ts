@@ -1,31 +1,95 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client } from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../until.ts";
-import { chatAgent, defineService, flow, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type ModelRequest, type OfflineReply, type RunningTeam, type TeamOptions } from "../../src/index.ts";
+import { chatAgent, defineService, discord, flow, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type ModelRequest, type OfflineReply, type RunningTeam, type TeamOptions } from "../../src/index.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { agentsFile } from "../../src/rooms/guide.ts";
+import { ROOM_LIMITS } from "../../src/rooms/limits.ts";
+import { FakeDiscord } from "../../src/testing/fake-discord/fake-discord.ts";
 
 const GENERAL = "web:general";
 
-test("P4 ask_agent goes in the background and tells the room its result; collaborate goes in the open", { timeout: 60_000 }, async () => {
-  const { team } = await start({
-    ruda: ({ said, called }) => {
-      if (said.startsWith("이든의 답변이에요")) return "이든 말로는 괜찮대요";
-      if (called) return "뒤에서 물어볼게요";
-      return { toolCalls: [{ name: "ask_agent", args: { agent: "eden", message: "배포해도 괜찮을까요?", waitSec: 0 } }] };
-    },
-    eden: () => "네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
+/** The same team on its own rooms, and on Discord alone. */
+describe.each([
+  ["web", onWeb],
+  ["discord", onDiscord],
+] as const)("on %s", { timeout: 60_000 }, (name, stageOf) => {
+  test("P1 P2 what a scaffolded team is told of working together stands in the prompt of who answers here, with the guards and the tools that it has", async () => {
+    const prompts: string[] = [];
+    const { team, stage } = await start({ ruda: ({ prompt }) => (prompts.push(prompt), "네") }, { stageOf, scaffolded: true });
+
+    await stage.say(team, "@루다 안녕");
+    await eventually(async () => expect(await stage.lines(team)).toEqual(["민준: @루다 안녕", "루다: 네"]));
+
+    expect(prompts[0]).toContain("Visible work comes first");
+    expect(prompts[0]).toContain("`collaborate`");
+    expect(prompts[0]).toContain("who takes part is heard without being named");
+    expect(prompts[0]).toContain(`${ROOM_LIMITS.pairCalls} calls of a pair`);
+    expect(prompts[0]).toContain(`${ROOM_LIMITS.threadMessages} agent messages of a thread`);
   });
 
-  await say(team, "@루다 이든한테 조용히 물어봐 줘");
+  test("P4 ask_agent goes in the background and tells the room its result; collaborate goes in the open", async () => {
+    const prompts: string[] = [];
+    const { team, stage } = await start(
+      {
+        ruda: ({ said, called, prompt }) => {
+          prompts.push(prompt);
+          if (said.startsWith("이든의 답변이에요")) return "이든 말로는 괜찮대요";
+          if (said.includes("공개로")) return called ? "맡겼어요" : { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "공개로 봐 주세요" } }] };
+          if (!said.includes("조용히")) return { toolCalls: [{ name: "stay_silent", args: {} }] };
+          if (called) return "뒤에서 물어볼게요";
+          return { toolCalls: [{ name: "ask_agent", args: { agent: "eden", message: "배포해도 괜찮을까요?", waitSec: 0 } }] };
+        },
+        eden: () => "네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
+      },
+      { stageOf },
+    );
 
-  await eventually(async () => expect(await linesOf(team, GENERAL)).toEqual(["민준: @루다 이든한테 조용히 물어봐 줘", "루다: 뒤에서 물어볼게요", "루다: 이든 말로는 괜찮대요"]));
-  expect(await team.rooms!.reader.threads(GENERAL, NOBODY)).toEqual([]);
+    await stage.say(team, "@루다 이든한테 조용히 물어봐 줘");
+
+    await eventually(async () => expect(await stage.lines(team)).toEqual(["민준: @루다 이든한테 조용히 물어봐 줘", "루다: 뒤에서 물어볼게요", "루다: 이든 말로는 괜찮대요"]));
+    expect(await team.rooms!.reader.threads(`${name}:general`, NOBODY)).toEqual([]);
+    expect(prompts[0]).toContain("goes in the background, with `ask_agent`");
+
+    await stage.say(team, "@루다 공개로 맡겨 줘");
+    const [thread] = await eventually(async () => {
+      const threads = await team.rooms!.reader.threads(`${name}:general`, NOBODY);
+      expect(threads.map((one) => one.name)).toEqual(["[협업] 루다 → 이든 · 공개로 봐 주세요"]);
+      return threads;
+    });
+    await eventually(async () => expect((await stage.lines(team, thread!.id)).slice(0, 2)).toEqual(["루다: @이든 공개로 봐 주세요", "이든: 네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다."]));
+  });
+
+  test("P3 an agent inside a background job may call collaborate, as its prompt says: the thread begins in the default channel", async () => {
+    const prompts: string[] = [];
+    const { team, stage } = await start(
+      {
+        eden: ({ said, called, session, prompt }) => {
+          if (session !== "job") return "맡은 일을 마쳤어요";
+          prompts.push(prompt);
+          return called || !said.includes("맡겨 줘") ? "루다에게 공개로 맡겼습니다. 그쪽에서 이어 가겠습니다." : { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "이어서 봐 주세요" } }] };
+        },
+        ruda: () => ({ toolCalls: [{ name: "stay_silent", args: {} }] }),
+      },
+      { stageOf },
+    );
+
+    await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "누군가에게 맡겨 줘", maxTurns: 1, waitSec: 30 });
+
+    const [thread] = await eventually(async () => {
+      const threads = await team.rooms!.reader.threads(`${name}:general`, NOBODY);
+      expect(threads.map((one) => one.name)).toEqual(["[협업] 이든 → 루다 · 이어서 봐 주세요"]);
+      return threads;
+    });
+    await eventually(async () => expect((await stage.lines(team, thread!.id))[0]).toBe("이든: @루다 이어서 봐 주세요"));
+    expect(prompts[0]).toContain("You may use both, also within a background job.");
+  });
 });
 
 test("what is said in the background is reported once: a thread of the report channel per conversation, and a file; no agent hears it", { timeout: 60_000 }, async () => {
@@ -93,29 +157,63 @@ test("a webhook gets each line once, in batches with a key; four refusals are es
   expect(new Set(batches.slice(1).map(({ key }) => key)).size).toBe(1);
 });
 
-test("P3 an agent inside a background job may call collaborate: the thread begins in the default channel", { timeout: 60_000 }, async () => {
-  const { team } = await start({
-    eden: ({ said, called, session }) => {
-      if (session !== "job") return "맡은 일을 마쳤어요";
-      return called || !said.includes("맡겨 줘") ? "루다에게 공개로 맡겼습니다. 그쪽에서 이어 가겠습니다." : { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "이어서 봐 주세요" } }] };
-    },
-    ruda: () => ({ toolCalls: [{ name: "stay_silent", args: {} }] }),
-  });
-
-  await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "누군가에게 맡겨 줘", maxTurns: 1, waitSec: 30 });
-
-  await eventually(async () => expect((await team.rooms!.reader.threads(GENERAL, NOBODY)).map(({ name }) => name)).toEqual(["[협업] 이든 → 루다 · 이어서 봐 주세요"]));
-});
-
 interface Said {
   readonly said: string;
+  /** What it was told before everything else. */
+  readonly prompt: string;
   readonly called: boolean;
   readonly session: "room" | "job";
 }
 
-async function start(behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Said) => OfflineReply>>>, more: Partial<TeamOptions> = {}): Promise<{ team: RunningTeam; folder: string; database: Client }> {
+/** Where a team talks: how people speak in #general, and what they see there or in a thread. */
+interface Stage {
+  readonly options: Partial<TeamOptions>;
+  readonly environment: Readonly<Record<string, string>>;
+  say(team: RunningTeam, text: string): Promise<void>;
+  lines(team: RunningTeam, thread?: string): Promise<readonly string[]>;
+}
+
+async function onWeb(): Promise<Stage> {
+  return {
+    options: {},
+    environment: {},
+    say: async (team, text) => void (await team.rooms!.post({ tenant: "", person: "민준" }, { place: GENERAL, text })),
+    lines: async (team, thread = GENERAL) => (await linesOf(team, thread)).map((line) => line.replace(/<@(\w+)>/g, (_all, id: string) => `@${NAMES[id as keyof typeof NAMES] ?? id}`)),
+  };
+}
+
+async function onDiscord(): Promise<Stage> {
+  const double = await FakeDiscord.start({ identifyWindowMs: 1 });
+  onTestFinished(() => double.stop());
+  const general = double.addChannel(double.addGuild("두레"), "general");
+  const bots = (["ruda", "eden"] as const).map((id) => double.addBot({ name: NAMES[id], token: `token-${id}` }));
+  const minjun = double.addPerson("민준");
+  return {
+    options: { rooms: { adapters: [discord()], channels: { general: { discord: general.id } } } },
+    environment: { DISCORD_API_URL: double.url, DISCORD_TOKEN_RUDA: "token-ruda", DISCORD_TOKEN_EDEN: "token-eden" },
+    say: async (_team, text) => void minjun.post(general, text.replace(/@(루다|이든)/g, (_all, name: string) => double.mention(bots.find((bot) => bot.name === name)!))),
+    lines: async (team, thread) => {
+      const address = thread === undefined ? undefined : (await team.rooms!.place(thread, NOBODY)).thread;
+      if (address === null) return []; // not made yet
+      const place = address === undefined ? general : double.threads(general).find(({ id }) => id === address)!;
+      return double
+        .messages(place)
+        .filter(({ type }) => type !== 18)
+        .map(({ author, text }) => `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${bots.find((bot) => bot.id === id)?.name ?? id}`)}`);
+    },
+  };
+}
+
+const NAMES = { ruda: "루다", eden: "이든" } as const;
+
+async function start(
+  behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Said) => OfflineReply>>>,
+  { stageOf = onWeb, scaffolded = false, ...more }: Partial<TeamOptions> & { stageOf?: () => Promise<Stage>; scaffolded?: boolean } = {},
+): Promise<{ team: RunningTeam; folder: string; database: Client; stage: Stage }> {
+  const stage = await stageOf();
   const folder = await mkdtemp(path.join(tmpdir(), "dure-background-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  if (scaffolded) await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS)); // as `dure init` does
   const database = await testDatabaseUrl();
   onTestFinished(() => database[Symbol.asyncDispose]());
   const models = (["ruda", "eden"] as const).map((name) => offlineModel(name, (request) => behave[name]?.(saidIn(request)) ?? "네"));
@@ -128,14 +226,16 @@ async function start(behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Sa
     offlineModels: models,
     agents: { ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } }, eden: { displayName: "이든", card: { llm: "offline:eden" } } },
     services: { minimal },
+    ...stage.options,
     ...more,
   };
-  const team = await startTeam(await readTeam(options, folder), { ...readEnvironment({ PORT: "0" }), databaseUrl: database.url }, { logger: silentLogger });
+  const team = await startTeam(await readTeam(options, folder), { ...readEnvironment({ PORT: "0", ...stage.environment }), databaseUrl: database.url }, { logger: silentLogger });
   onTestFinished(() => team.stop());
   const client = new Client({ connectionString: database.url });
   await client.connect();
   onTestFinished(() => client.end());
-  return { team, folder, database: client };
+  await eventually(async () => expect((await team.rooms!.reader.agents()).map(({ accounts }) => accounts[0]?.state)).toEqual(["ready", "ready"]));
+  return { team, folder, database: client, stage };
 }
 
 function saidIn(request: ModelRequest): Said {
@@ -144,16 +244,13 @@ function saidIn(request: ModelRequest): Said {
   const whole = JSON.stringify(request.messages);
   return {
     said: message?.role === "user" ? message.text : "",
+    prompt: request.system ?? "",
     called: request.messages.slice(lastUser + 1).some((entry) => entry.role === "tool"),
     session: whole.includes("<room>") || whole.includes("<background-work>") ? "room" : "job",
   };
 }
 
 const NOBODY = { tenant: "", person: "" };
-
-async function say(team: RunningTeam, text: string): Promise<void> {
-  await team.rooms!.post({ tenant: "", person: "민준" }, { place: GENERAL, text });
-}
 
 async function linesOf(team: RunningTeam, place: string): Promise<readonly string[]> {
   return (await team.rooms!.reader.messages(place, {})).filter(({ delivery }) => delivery === "sent").map(({ authorName, text }) => `${authorName}: ${text}`);

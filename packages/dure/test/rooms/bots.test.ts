@@ -20,10 +20,10 @@ describe("bots that are no agents of the team", { timeout: 60_000 }, () => {
     for (let index = 1; index <= 9; index++) await botSays(stage, "token-ci", stage.places.general, `빌드 ${index} 통과`);
     await eventually(async () => expect(await team.rooms.reader.messages(GENERAL, {})).toHaveLength(9));
     await settled(team);
-    expect((await team.rooms.reader.rooms(NOBODY)).find(({ id }) => id === GENERAL)?.state).toBe("open");
+    expect((await team.rooms.reader.rooms(NOBODY)).items.find(({ id }) => id === GENERAL)?.state).toBe("open");
 
     for (let index = 1; index <= 7; index++) await botSays(stage, "token-ci", stage.places.general, `${stage.discord.mention(stage.bots.ruda)} 빌드 ${index} 실패`);
-    await eventually(async () => expect((await team.rooms.reader.rooms(NOBODY)).find(({ id }) => id === GENERAL)?.state).toBe("suspended"));
+    await eventually(async () => expect((await team.rooms.reader.rooms(NOBODY)).items.find(({ id }) => id === GENERAL)?.state).toBe("suspended"));
   });
 
   test("count in a thread like agents", async () => {

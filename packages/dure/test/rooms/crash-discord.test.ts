@@ -96,6 +96,58 @@ test("what came while no process lived is answered in order when it is young; of
   expect(world.shown(world.general).filter((line) => line.startsWith("이든: 리뷰"))).toEqual([]);
 });
 
+const STORY = Array.from({ length: 15 }, (_none, index) => `${index + 1}번째 문장입니다.`).join(" ");
+
+/** Moments in the life of what is shown while it is written. Resolves when the moment has come. */
+const WRITING: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
+  ["its first words are on Discord, not recorded", ({ proxy }) => proxy.stop("before", nth("preview.posted", 1)).reached],
+  ["it is being edited", (world) => requestOf(world, "PATCH", 2)],
+  ["the whole of it is on Discord, not recorded", ({ proxy }) => proxy.stop("before", nth("room.part_made", 1)).reached],
+];
+
+test.each(WRITING.map((point) => [...point] as const))("kill -9 while an answer is shown as it is written, when %s: it stands once and whole", { timeout: 120_000 }, async (_what, moment) => {
+  const world = await openWorld({ TEST_STREAM: "1" });
+  const first = world.serve();
+  await world.ready(first);
+  const reached = moment(world);
+
+  world.say("긴 이야기를 해 줘");
+  await within(reached, "the process did not come to the point", () => first.log);
+  await first.kill();
+  world.proxy.disarm();
+  expect(botMessages(world)).toHaveLength(1);
+
+  const second = world.serve();
+  await until(async () => expect(await world.database.query({ text: "select delivery from dure.room_messages where author = 'ruda'" })).toEqual([{ delivery: "sent" }]), second);
+  expect(world.shown(world.general)).toEqual(["민준: 긴 이야기를 해 줘", `루다: ${STORY}`]);
+  const [stands] = botMessages(world);
+  expect(await world.database.query({ text: "select p.platform_id from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'ruda'" })).toEqual([{ platform_id: stands!.id }]);
+});
+
+test("kill -9 while something is shown that turns out to be no answer: nothing of it remains", { timeout: 120_000 }, async () => {
+  const world = await openWorld({ TEST_STREAM: "1" });
+  const first = world.serve();
+  await world.ready(first);
+
+  world.say("이야기할 것이 아닌가?");
+  await within(requestOf(world, "PATCH", 1), "nothing was shown", () => first.log);
+  await first.kill();
+  expect(botMessages(world)).toHaveLength(1);
+
+  const second = world.serve();
+  await until(async () => expect(await world.database.query({ text: "select outcome from dure.handlings where agent = 'ruda'" })).toEqual([{ outcome: "silent" }]), second);
+  await until(() => expect(world.shown(world.general)).toEqual(["민준: 이야기할 것이 아닌가?"]), second);
+});
+
+/** Resolves when Discord has been asked `n` times in this way. */
+function requestOf({ discord }: World, asked: string, n: number): Promise<void> {
+  return eventually(() => expect(discord.requests.filter(({ method }) => method === asked).length).toBeGreaterThanOrEqual(n), { patienceMs: 60_000, everyMs: 10 });
+}
+
+function botMessages({ discord, general }: World): readonly { readonly id: string }[] {
+  return discord.messages(general).filter(({ authorIsBot }) => authorIsBot);
+}
+
 interface World {
   readonly discord: FakeDiscord;
   readonly general: FakePlace;
@@ -113,7 +165,7 @@ interface World {
   rolesOf(platformId: string): Promise<Record<string, string>>;
 }
 
-async function openWorld(): Promise<World> {
+async function openWorld(more: Readonly<Record<string, string>> = {}): Promise<World> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const owned = stack.use(await testDatabase());
@@ -127,7 +179,7 @@ async function openWorld(): Promise<World> {
   const eden = discord.addBot({ name: "이든", token: "token-eden" });
   const minjun = discord.addPerson("민준");
   const names = new Map([ruda, eden].map(({ id, name }) => [id, name]));
-  const environment = { DATABASE_URL: proxy.url, DISCORD_API_URL: discord.url, DISCORD_TOKEN_RUDA: ruda.token, DISCORD_TOKEN_EDEN: eden.token, TEST_DISCORD_CHANNEL: general.id };
+  const environment = { DATABASE_URL: proxy.url, DISCORD_API_URL: discord.url, DISCORD_TOKEN_RUDA: ruda.token, DISCORD_TOKEN_EDEN: eden.token, TEST_DISCORD_CHANNEL: general.id, ...more };
   return {
     discord,
     general,

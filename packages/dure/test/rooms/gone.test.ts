@@ -155,7 +155,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.removeChannel(stage.places.general);
 
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    const [general] = (await team.rooms.reader.rooms(NOBODY)).filter(({ id }) => id === GENERAL);
+    const [general] = (await team.rooms.reader.rooms(NOBODY)).items.filter(({ id }) => id === GENERAL);
     expect(general?.state).toBe("closed");
     await settled(team);
     expect(await openTypes(team)).toEqual(["delivery"]);

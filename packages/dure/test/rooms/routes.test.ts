@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { collaborate, openTypes, readyTeamOn, silent } from "./helpers.ts";
+import { eventually } from "../until.ts";
+import { collaborate, NOBODY, openTypes, readyTeamOn, silent } from "./helpers.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import type { TestPlatform } from "./platform.ts";
 import type { TestTeam } from "./team.ts";
@@ -82,6 +83,33 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     const [waiting] = await team.database.query<{ wait: number }>({ text: "select extract(epoch from next_at - clock_timestamp())::double precision as wait from dure.outbox where state = 'pending' and payload->>'kind' = 'thread'" });
     expect(waiting!.wait).toBeGreaterThan(40);
     expect(waiting!.wait).toBeLessThanOrEqual(60);
+  });
+
+  test.each([
+    ["web", webPlatform],
+    ["discord", discordPlatform],
+  ] as const)("on %s threads of the sink take the same slots: one beyond them is queued with what is reported there, and nothing of it is lost", async (name, makePlatform) => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent }, limits: { threadsPerMinute: 1 }, sink: { channel: platform.channels.find(({ key }) => key === "quiet")! } });
+    await eventually(async () => expect(await team.database.query({ text: "select from dure.cursors where name = 'room.sink'" })).toHaveLength(1));
+    const inGeneral = await collaborate(team, "ruda", { targetAgent: "eden", message: "일" });
+
+    await team.database.query({ text: "select dure.emit($1)" }, [JSON.stringify(["금요일이 좋습니다", "오후가 낫습니다"].map((text) => ({ type: "job.turn", role: "delegation", job: "job_1", data: { speaker: "eden", text } })))]);
+
+    const [thread] = await eventually(async () => {
+      const threads = await team.rooms.reader.threads(`${name}:quiet`, NOBODY);
+      expect(threads.map(({ messages }) => messages)).toEqual([2]);
+      return threads;
+    });
+    await eventually(async () => expect(await platform.shown(team, inGeneral.threadId)).toHaveLength(1));
+    const WAITING = "from dure.outbox where state = 'pending' and payload->>'kind' = 'thread' and payload->>'place' = $1";
+    const [waiting] = await team.database.query<{ wait: number }>({ text: `select extract(epoch from next_at - clock_timestamp())::double precision as wait ${WAITING}` }, [thread!.id]);
+    expect(waiting!.wait).toBeGreaterThan(20);
+    expect(await platform.shown(team, thread!.id)).toEqual([]);
+
+    await team.database.query({ text: `update dure.outbox set next_at = clock_timestamp() where id in (select id ${WAITING})` }, [thread!.id]);
+    team.outbox.wake();
+    await eventually(async () => expect(await platform.shown(team, thread!.id)).toEqual(["이든: 금요일이 좋습니다", "이든: 오후가 낫습니다"]));
   });
 });
 

@@ -241,6 +241,20 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         expect(given.threadId).toBe(first.threadId);
       });
 
+      test("each collaborate renews the six hours of its route, talk in the thread does not", async () => {
+        const { team, platform } = await start({ behave: { ruda: silent, eden: silent } });
+        const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
+        await team.database.query({ text: "update dure.thread_routes set renewed_at = renewed_at - interval '5 hours'" });
+        const age = async (): Promise<number> => (await team.database.query<{ hours: number }>({ text: "select extract(epoch from clock_timestamp() - renewed_at)::double precision / 3600 as hours from dure.thread_routes" }))[0]!.hours;
+
+        await platform.say(team, "아직 이야기 중", { thread: threadId });
+        await settled(team);
+        expect(await age()).toBeGreaterThan(4.9);
+        await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
+
+        expect(await age()).toBeLessThan(1);
+      });
+
       test("R4 a restart between keeps the thread", async () => {
         const { team, platform } = await start();
         const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
@@ -409,6 +423,24 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         expect(await stateOf(team, threadId)).toBe("open");
         expect(team.calls("ruda") + team.calls("eden")).toBe(calls);
         expect((await team.inbox.list({ tenant: "", status: "open" })).items.filter((entry) => entry.type === "conflict")).toEqual([]);
+      });
+
+      test("a suspension ends by itself when its time is over, and agents go on from the next word", async () => {
+        const chatty: Behave = () => `이야기 ${Math.random()}`;
+        const { team } = await start({ behave: { ruda: chatty, eden: chatty }, limits: { exchangeMessages: 1_000 } });
+        const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+        await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
+        await settled(team);
+        const [{ wait }] = (await team.database.query<{ wait: number }>({ text: "select extract(epoch from suspended_until - clock_timestamp())::integer as wait from dure.places where id = $1" }, [threadId])) as [{ wait: number }];
+        expect(wait).toBeGreaterThan(240);
+        expect(wait).toBeLessThanOrEqual(300);
+
+        await team.database.query({ text: "update dure.places set suspended_until = clock_timestamp() - interval '1 second' where id = $1" }, [threadId]);
+        expect(await stateOf(team, threadId)).toBe("open");
+        const before = team.calls("eden");
+        await collaborate(team, "ruda", { targetAgent: "eden", message: "계속하자", threadId });
+
+        await eventually(() => expect(team.calls("eden")).toBeGreaterThan(before));
       });
 
       test("two agents that always answer fall silent after the exchange budget, also with a restart in the middle; a person wakes them", async () => {
@@ -600,6 +632,35 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(1);
       });
 
+      test("an answer that is longer than a room takes is shown as far as it fits, and says how much is missing", async () => {
+        const { team, platform } = await start({ behave: { ruda: () => "가".repeat(120_000) } });
+
+        await platform.say(team, "길게 말해 줘");
+        await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]));
+
+        const { text } = (await team.rooms.reader.messages(general, {})).at(-1)!;
+        expect(text.length).toBeLessThanOrEqual(100_000);
+        const [, kept, missing] = /^(가+)\n… \(뒤의 (\d+)자는 너무 길어 뺐습니다\)$/.exec(text)!;
+        expect(kept!.length + Number(missing)).toBe(120_000);
+      });
+
+      test("a part that failed stops the later parts of its message; what is said after it goes on", async () => {
+        const long = "한 문장입니다. ".repeat(11_095).trim(); // longer than one message of the web rooms
+        const { team, platform } = await start({ behave: { ruda: (heard) => (heard.text.includes("길게") ? long : "짧은 답") } });
+        platform.fail("post", "permission", { agent: "ruda" });
+
+        await platform.say(team, "길게 말해 줘");
+        await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]));
+        await settled(team);
+
+        expect(platform.posts()).toBe(1);
+        const parts = await team.database.query<{ state: string }>({ text: "select state from dure.outbox where payload->>'kind' = 'post'" });
+        expect(parts.length).toBeGreaterThan(1);
+        expect(new Set(parts.map(({ state }) => state))).toEqual(new Set(["failed"]));
+        await platform.say(team, "안녕");
+        await eventually(async () => expect((await platform.shown(team, general)).at(-1)).toBe("루다: 짧은 답"));
+      });
+
       test("a refused token takes the account offline with one critical escalation, and no storm follows", async () => {
         const { team, platform } = await start();
         platform.fail("post", "credential", { agent: "ruda", times: 100 });
@@ -625,6 +686,36 @@ export function roomScenarios(name: string, makePlatform: () => TestPlatform | P
         expect(records.map((record) => /(\d+)번/.exec(record.excerpt)?.[1])).toEqual(Array.from({ length: 50 }, (_none, index) => String(index + 6)));
         expect([...new Intl.Segmenter("ko").segment(records[0]!.excerpt)].length).toBeLessThanOrEqual(50);
         expect(JSON.stringify(records)).not.toContain(long);
+      });
+
+      test("a record that cannot be written is left out with a warning, and who handles the message answers all the same", async () => {
+        const warnings: string[] = [];
+        const { team, platform } = await start({ logger: { ...silentLogger, warn: (_fields: unknown, message: string) => void warnings.push(message) } });
+        await team.database.query({ text: "alter table dure.observations add constraint refuses check (false) not valid" });
+
+        const message = await platform.say(team, "@루다 이것 확인해줘");
+
+        await eventually(async () => expect(await platform.shown(team, general)).toEqual(["민준: @루다 이것 확인해줘", "루다: 루다의 답입니다"]));
+        expect(await rolesOf(team, message)).toMatchObject({ ruda: "HANDLER", dajim: "OBSERVER" });
+        await settled(team);
+        expect(await team.rooms.reader.observations({ place: general, tenant: "" })).toEqual([]);
+        expect(warnings.filter((line) => line.includes(message))).not.toEqual([]);
+      });
+
+      test("O2 a record counts for 24 hours: then nobody is told of it any more, swept or not", async () => {
+        const backgrounds: string[] = [];
+        const { team, platform } = await start({ behave: { ruda: silent, dajim: (heard) => (backgrounds.push(heard.background), "모릅니다") } });
+        await platform.say(team, "@루다 비밀 번호는 금요일에 바뀝니다");
+        await settled(team);
+        const age = async (span: string): Promise<void> => void (await team.database.query({ text: "update dure.observations set at = at - $1::interval" }, [span]));
+
+        await age("23 hours 50 minutes");
+        expect(await heardBy(team, "dajim", general)).toEqual(["민준: @루다 비밀 번호는 금요일에 바뀝니다"]);
+        await age("11 minutes");
+        expect(await heardBy(team, "dajim", general)).toEqual([]);
+        await platform.say(team, "@다짐 무슨 말 들었어?");
+        await eventually(() => expect(backgrounds).toHaveLength(1));
+        expect(backgrounds[0]).not.toContain("비밀 번호");
       });
 
       test("O4 what an agent handled is kept word for word in its session", async () => {

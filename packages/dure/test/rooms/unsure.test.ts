@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
+import type { Escalation } from "../../src/kernel/escalation.ts";
 import { WebAdapter } from "../../src/rooms/web-adapter.ts";
 import { WebFaultSwitch } from "../../src/testing/web-faults.ts";
-import { collaborate, readyTeamOn, settled, silent } from "./helpers.ts";
+import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
+import { collaborate, NOBODY, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
+
+const GENERAL = "web:general";
+const BOSS = { tenant: "", name: "boss" };
 
 /** 루다 has asked 이든, its message cannot be found any more, and somebody has to say what became of it. */
 async function unsureRequest(): Promise<{ team: TestTeam; message: string; escalation: string; shown: () => Promise<readonly string[]> }> {
@@ -14,6 +19,12 @@ async function unsureRequest(): Promise<{ team: TestTeam; message: string; escal
   faults.add({ what: "post", failure: "transient", times: 4, agent: "ruda" });
   faults.add({ what: "find", failure: "permission", times: 10 });
   const asked = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+  const escalation = await onlyQuestion(team);
+  return { team, message: asked.messageId, escalation: escalation.id, shown: () => platform.shown(team, asked.threadId) };
+}
+
+/** The one open escalation: it leaves three answers. */
+async function onlyQuestion(team: TestTeam): Promise<Escalation> {
   const { items: [escalation] } = await eventually(async () => {
     const page = await team.inbox.list({ tenant: "", status: "open" });
     expect(page.items).toHaveLength(1);
@@ -21,7 +32,7 @@ async function unsureRequest(): Promise<{ team: TestTeam; message: string; escal
   });
   expect(escalation).toMatchObject({ type: "delivery", context: { outcome: "unknown" } });
   expect(escalation!.suggestedActions.map(({ value }) => value)).toEqual(["sent", "again", "failed"]);
-  return { team, message: asked.messageId, escalation: escalation!.id, shown: () => platform.shown(team, asked.threadId) };
+  return escalation!;
 }
 
 describe("a post of which nobody knows whether it has arrived", { timeout: 60_000 }, () => {
@@ -29,22 +40,128 @@ describe("a post of which nobody knows whether it has arrived", { timeout: 60_00
     const { team, message, escalation, shown } = await unsureRequest();
     expect(team.calls("eden")).toBe(0);
 
-    await team.inbox.answer(escalation, { value }, { tenant: "", name: "boss" });
+    await team.inbox.answer(escalation, { value }, BOSS);
 
     await eventually(() => expect(team.calls("eden")).toBe(1));
     await settled(team);
-    expect((await team.rooms.message(message, { tenant: "", person: "" })).delivery).toBe("sent");
-    expect(await team.database.query({ text: "select state from dure.requests" })).toEqual([{ state: "answered" }]);
+    expect((await team.rooms.message(message, NOBODY)).delivery).toBe("sent");
+    expect(await requestsOf(team)).toEqual(["answered"]);
     if (value === "again") expect(await shown()).toEqual(["루다: @이든 검토", "이든: 이든의 답입니다"]);
   });
 
   test("stays unsaid when a person gives it up", async () => {
     const { team, message, escalation } = await unsureRequest();
 
-    await team.inbox.answer(escalation, { value: "failed" }, { tenant: "", name: "boss" });
+    await team.inbox.answer(escalation, { value: "failed" }, BOSS);
 
-    await eventually(async () => expect((await team.rooms.message(message, { tenant: "", person: "" })).delivery).toBe("failed"));
-    expect(await team.database.query({ text: "select state from dure.requests" })).toEqual([{ state: "withdrawn" }]);
+    await eventually(async () => expect((await team.rooms.message(message, NOBODY)).delivery).toBe("failed"));
+    expect(await requestsOf(team)).toEqual(["withdrawn"]);
     expect(team.calls("eden")).toBe(0);
   });
 });
+
+/** 루다 was told to hand over; the answer to the thread's making was lost, and nobody may look for it. */
+async function unsureThread({ isMade }: { isMade: boolean }): Promise<{ team: TestTeam; escalation: string; thread: string; shown: (place: string) => Promise<readonly string[]>; made: () => Promise<number> }> {
+  const faults = new WebFaultSwitch();
+  const platform = webPlatform();
+  const handsOver = "이든한테 맡겨 줘";
+  const team = await readyTeamOn(platform, {
+    adapter: (database) => new WebAdapter({ database, faults }),
+    behave: {
+      ruda: (heard) => (heard.results.length > 0 ? "맡겼습니다" : heard.text.includes(handsOver) ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] }),
+    },
+  });
+  faults.add({ what: "thread", failure: "transient", afterDoing: isMade });
+  faults.add({ what: "find", failure: "permission" });
+  await platform.say(team, `@루다 ${handsOver}`);
+  const { id, context, title } = await onlyQuestion(team);
+  const [thread] = await team.rooms.reader.threads(GENERAL, NOBODY);
+  expect(thread).toMatchObject({ id: context["place"], state: "closed" });
+  expect(title).toContain("[협업] 루다 → 이든 · 검토");
+  return {
+    team,
+    escalation: id,
+    thread: thread!.id,
+    shown: (place) => platform.shown(team, place),
+    made: async () => (await team.database.query({ text: "select from dure.web_posts where id like 'thread-%'" })).length,
+  };
+}
+
+describe("a thread of which nobody knows whether it was made", { timeout: 60_000 }, () => {
+  test.each([
+    ["sent", true, "it is there and is found"],
+    ["again", false, "it is not there and is made"],
+  ])("is used when a person says `%s`: there is one, what waited for it stands in it once, and the request is open again", async (value, isMade) => {
+    const { team, escalation, thread, shown, made } = await unsureThread({ isMade });
+    expect(team.calls("eden")).toBe(0);
+
+    await team.inbox.answer(escalation, { value }, BOSS);
+
+    await eventually(async () => expect(await requestsOf(team)).toEqual(["answered"]));
+    await settled(team);
+    expect(await made()).toBe(1);
+    expect(await stateOf(team, thread)).toBe("open");
+    expect(await shown(thread)).toEqual(["루다: @이든 검토", "이든: 이든의 답입니다"]);
+    expect((await shown(GENERAL)).filter((line) => line.includes("이든 님이 답했습니다"))).toHaveLength(1);
+  });
+
+  test("is never made on the word that it is there: where it cannot be found the question is asked again, and nobody else is told twice", async () => {
+    const { team, escalation, thread, shown, made } = await unsureThread({ isMade: false });
+
+    await team.inbox.answer(escalation, { value: "sent", note: "분명히 있어요" }, BOSS);
+    const again = await eventually(async () => {
+      const question = await onlyQuestion(team);
+      expect(question.id).not.toBe(escalation);
+      return question;
+    });
+
+    expect(await made()).toBe(0);
+    await settled(team);
+    expect((await shown(GENERAL)).filter((line) => line.includes("전달되지 않았습니다"))).toHaveLength(1);
+    await team.inbox.answer(again.id, { value: "again" }, BOSS);
+    await eventually(async () => expect((await shown(thread))[0]).toBe("루다: @이든 검토"));
+    expect(await made()).toBe(1);
+  });
+
+  test("stays unmade when a person gives it up, and what waited for it has failed", async () => {
+    const { team, escalation, thread } = await unsureThread({ isMade: false });
+
+    await team.inbox.answer(escalation, { value: "failed" }, BOSS);
+
+    await eventually(async () => expect((await team.rooms.reader.messages(thread, {})).map(({ delivery }) => delivery)).toEqual(["failed"]));
+    expect(await stateOf(team, thread)).toBe("closed");
+    expect(await requestsOf(team)).toEqual(["withdrawn"]);
+    expect(await team.database.query({ text: "select state from dure.outbox where payload->>'kind' = 'thread'" })).toEqual([{ state: "failed" }]);
+    expect(team.calls("eden")).toBe(0);
+  });
+
+  test("on Discord it is the one whose link a person gives, under whatever name; a thread of another channel is not taken", async () => {
+    const stage: DiscordStage = await discordPlatform();
+    const { discord, guild, places } = stage;
+    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+    const THREADS = { route: "/channels/{channel}/threads", method: "POST" } as const;
+    discord.fault(THREADS, { kind: "5xx", after: "nothing" });
+    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    const first = await onlyQuestion(team);
+    const minjun = stage.person("민준");
+    const [elsewhere, here] = [minjun.startThread(places.quiet, "다른 곳"), minjun.startThread(places.general, "검토는 여기서")];
+
+    await team.inbox.answer(first.id, { value: "sent", note: `https://discord.com/channels/${guild.id}/${elsewhere.id}` }, BOSS);
+    const second = await eventually(async () => {
+      const question = await onlyQuestion(team);
+      expect(question.id).not.toBe(first.id);
+      return question;
+    });
+    await team.inbox.answer(second.id, { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` }, BOSS);
+
+    await eventually(async () => expect(await stage.shown(team, threadId)).toEqual(["루다: @이든 검토", "이든: 이든의 답입니다"]));
+    expect(discord.messages(here).filter(({ authorIsBot }) => authorIsBot)).toHaveLength(2);
+    expect(discord.messages(elsewhere).filter(({ authorIsBot }) => authorIsBot)).toEqual([]);
+    expect(discord.requests.filter(({ method, route }) => method === "POST" && route === THREADS.route)).toHaveLength(1);
+  });
+});
+
+async function requestsOf(team: TestTeam): Promise<readonly string[]> {
+  return (await team.database.query<{ state: string }>({ text: "select state from dure.requests" })).map(({ state }) => state);
+}

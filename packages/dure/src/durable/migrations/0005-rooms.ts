@@ -26,6 +26,9 @@ create table dure.places (
   agent_messages integer not null default 0,
   recent timestamptz[] not null default '{}',
   closed_because text,
+  -- When its channel left the configuration for the last time, and when it was back: what was said between is nobody's.
+  away_from timestamptz,
+  away_until timestamptz,
   archived boolean not null default false,
   next_seq bigint not null default 1,
   created_at timestamptz not null default clock_timestamp(),
@@ -54,7 +57,8 @@ create table dure.room_messages (
   mark text check (mark in ('notice', 'reminder', 'sink')),
   ends boolean not null default false, -- the author's part is over: nobody handles it
   reply_to text,
-  turn text,
+  turn text, -- whose answer it is
+  during text, -- the turn whose tool said it
   request text,
   -- Per agent: {role, rank?, because, at, answer?}. An agent that is in here has seen the message.
   roles jsonb not null default '{}',
@@ -153,7 +157,7 @@ create table dure.requests (
   message text not null,
   origin jsonb not null default '{}', -- {place?, session?, turn?, job?}
   chain text[] not null, -- who asked whom, up to the asker
-  state text not null default 'open' check (state in ('open', 'answered', 'withdrawn')),
+  state text not null default 'open' check (state in ('open', 'answered', 'withdrawn', 'expired')),
   reminders integer not null default 0,
   next_at timestamptz,
   answer text,
@@ -270,14 +274,15 @@ declare
   v_seq bigint;
   v_change jsonb := p->'change';
   v_observed jsonb := p->'observed';
+  v_unrecorded text; -- why a record was dropped
 begin
   if (p->>'known')::boolean then
     update dure.room_messages set roles = roles || coalesce(p->'roles', '{}'), ends = ends or coalesce((m->>'ends')::boolean, false) where id = v_id returning seq into v_seq;
   else
     update dure.places set next_seq = next_seq + 1 where id = v_place returning next_seq - 1 into v_seq;
-    insert into dure.room_messages (id, place, seq, author_kind, author, author_name, text, mentions, mark, ends, reply_to, turn, request, roles, delivery, attachments, buttons, at)
+    insert into dure.room_messages (id, place, seq, author_kind, author, author_name, text, mentions, mark, ends, reply_to, turn, during, request, roles, delivery, attachments, buttons, at)
     values (v_id, v_place, v_seq, m->>'author_kind', m->>'author', m->>'author_name', m->>'text',
-      array(select jsonb_array_elements_text(coalesce(m->'mentions', '[]'))), m->>'mark', coalesce((m->>'ends')::boolean, false), m->>'reply_to', m->>'turn', m->>'request',
+      array(select jsonb_array_elements_text(coalesce(m->'mentions', '[]'))), m->>'mark', coalesce((m->>'ends')::boolean, false), m->>'reply_to', m->>'turn', m->>'during', m->>'request',
       coalesce(p->'roles', '{}'), coalesce(m->>'delivery', 'sent'), coalesce(m->'attachments', '[]'), m->'buttons',
       coalesce(to_timestamp((m->>'at')::double precision / 1000), clock_timestamp()));
     if m->>'platform_id' is not null then
@@ -306,12 +311,12 @@ begin
       on conflict (place, slot) do update set seq = excluded.seq, message = excluded.message, sender = excluded.sender, excerpt = excluded.excerpt, at = excluded.at,
         agents = case when o.message = excluded.message then array(select distinct unnest(o.agents || excluded.agents)) else excluded.agents end;
     exception when others then
-      raise warning 'an observation of % was dropped: %', v_id, sqlerrm; -- it never delays a handler
+      v_unrecorded := sqlerrm; -- it never delays a handler
     end;
   end if;
   if p ? 'outbox' then perform dure.enqueue(p->'outbox'); end if;
   perform dure.emit(coalesce(p->'events', '[]'));
-  return jsonb_build_object('seq', v_seq);
+  return jsonb_build_object('seq', v_seq, 'unrecorded', v_unrecorded);
 end $$;
 
 -- A turn that an answer from the inbox starts in an agent's session of a place says its words there, like any other.

@@ -1,0 +1,102 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../until.ts";
+import { Database } from "../../src/durable/database.ts";
+import { testDatabase } from "../../src/durable/test-database.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
+import { FakeDiscord } from "../../src/testing/fake-discord/fake-discord.ts";
+import { ServerProcess } from "../crash/server-process.ts";
+
+/** A server whose configuration is a file that can be written anew, and people who speak in its channels. */
+interface World {
+  /** The configuration with these channels alone, taken up by `POST /v1/reload`. */
+  reloadWith(channels: readonly Channel[]): Promise<{ readonly restart: readonly string[] }>;
+  /** The status of a web post, or 202 when it stands on Discord. */
+  say(channel: Channel, text: string): Promise<number>;
+  /** Who answered what, of everything that was said so far: `ruda: …`. */
+  heard(text: string): Promise<readonly string[]>;
+  readonly database: Database;
+}
+
+type Channel = "general" | "quiet";
+const PLACES = ["general", "quiet"] as const;
+
+test.each(["web", "discord"] as const)("a channel of %s that leaves the configuration is closed by a reload, without a restart, and heard no more; put back by a reload it goes on", { timeout: 120_000 }, async (adapter) => {
+  const world = await openWorld(adapter);
+  await world.say("general", "들리나요");
+  await eventually(async () => expect(await world.heard("들리나요")).toEqual(["민준", "ruda"]), PATIENT);
+
+  await world.reloadWith(["quiet"]);
+  expect(await statesOf(world)).toEqual({ general: "closed", quiet: "open" });
+  const status = await world.say("general", "아직 들리나요");
+  if (adapter === "web") expect(status).toBe(409);
+  // What was said later in the other channel is answered: so what was said before it in the closed one has been let go.
+  await world.say("quiet", "여기서는요");
+  await eventually(async () => expect(await world.heard("여기서는요")).toEqual(["민준", "ruda"]), PATIENT);
+  expect(await world.heard("아직 들리나요")).toEqual([]);
+  expect(await world.database.query({ text: "select from dure.observations where excerpt like '%아직 들리나요%'" })).toEqual([]);
+
+  await world.reloadWith(["general", "quiet"]);
+  expect(await statesOf(world)).toEqual({ general: "open", quiet: "open" });
+  await world.say("general", "다시 들리나요");
+  await eventually(async () => expect(await world.heard("다시 들리나요")).toEqual(["민준", "ruda"]), PATIENT);
+  expect(await world.heard("아직 들리나요")).toEqual([]);
+});
+
+const PATIENT = { patienceMs: 30_000, everyMs: 50 };
+
+async function openWorld(adapter: "web" | "discord"): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-reload-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const owned = stack.use(await testDatabase());
+  const database = await Database.open({ url: owned.url, applicationName: "rooms-reload", logger: silentLogger, max: 2 });
+  stack.defer(() => database.close());
+  const discord = stack.use(await FakeDiscord.start({ identifyWindowMs: 1 }));
+  const guild = discord.addGuild("두레");
+  const channels = { general: discord.addChannel(guild, "general"), quiet: discord.addChannel(guild, "quiet") };
+  const minjun = discord.addPerson("민준");
+  const bot = discord.addBot({ name: "루다", token: "token-ruda" });
+  const configure = async (keys: readonly Channel[]): Promise<void> => {
+    const lines = keys.map((key) => `    ${key}: ${adapter === "web" ? "{}" : `{ discord: "${channels[key].id}" }`}`);
+    await writeFile(path.join(folder, "dure.yaml"), `name: rooms\nlocale: ko\nmodel: offline:echo\nagents:\n  ruda: { displayName: 루다, leads: true }\nrooms:\n  adapters: [${adapter}]\n  channels:\n${lines.join("\n")}\nservices: { minimal: ./minimal }\n`);
+  };
+  await mkdir(path.join(folder, "minimal"));
+  await writeFile(path.join(folder, "minimal", "service.yaml"), "name: minimal\nagents: {}\nflows:\n  handlers: { DEFAULT: answer }\n");
+  await writeFile(path.join(folder, "minimal", "flows.js"), 'export async function* answer() { return { message: "네" }; }\n');
+  await configure(PLACES);
+  const server = stack.use(ServerProcess.spawn({ DATABASE_URL: owned.url, DISCORD_API_URL: discord.url, DISCORD_TOKEN_RUDA: bot.token }, folder));
+  const url = await server.url;
+  await eventually(async () => expect(await database.query({ text: "select state from dure.accounts" })).toEqual([{ state: "ready" }]), { ...PATIENT, also: () => server.log.slice(-20).join("\n") });
+
+  const send = (method: string, target: string, body: object): Promise<Response> => fetch(`${url}${target}`, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return {
+    database,
+    reloadWith: async (keys) => {
+      await configure(keys);
+      const response = await send("POST", "/v1/reload", {});
+      expect(response.status, await response.clone().text()).toBe(200);
+      return (await response.json()) as { restart: readonly string[] };
+    },
+    say: async (channel, text) => {
+      if (adapter === "web") return (await send("POST", `/v1/rooms/web:${channel}/messages`, { text, as_person: "민준" })).status;
+      minjun.post(channels[channel], text);
+      return 202;
+    },
+    heard: async (text) => {
+      const rows = await database.query<{ author: string }>(
+        { text: "select m.author_name as author from dure.room_messages m where m.text = $1 union all select h.agent from dure.room_messages m join dure.handlings h on h.message = m.id join dure.room_messages a on a.id = h.answer and a.delivery = 'sent' where m.text = $1" },
+        [text],
+      );
+      return rows.map(({ author }) => author);
+    },
+  };
+}
+
+async function statesOf({ database }: World): Promise<Record<string, string>> {
+  const rows = await database.query<{ name: string; state: string }>({ text: "select name, state from dure.places where kind = 'channel'" });
+  return Object.fromEntries(rows.map(({ name, state }) => [name, state]));
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
+import type { RoomChannel } from "../../src/rooms/directory.ts";
+import { discordPlatform } from "./discord-platform.ts";
+import { collaborate, NOBODY, openTypes, readyTeamOn, settled, silent } from "./helpers.ts";
+import type { TestPlatform } from "./platform.ts";
+import type { Behave, TestTeam } from "./team.ts";
+import { webPlatform } from "./web-platform.ts";
+
+/** Hands over what it is asked to hand over, and goes on from nothing. */
+const ruda: Behave = (heard) => {
+  if (heard.results.length > 0) return "맡겼습니다";
+  return heard.text.includes("맡겨 줘") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "코드 리뷰" } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] };
+};
+
+/** Says by `collaborate` what there is to say, and nothing else. */
+const handsBack = (more: { channelId?: string; topic?: string } = {}): Behave => (heard) => {
+  if (heard.results.length > 0 || !heard.text.includes("코드 리뷰")) return heard.results.length > 0 ? "." : { toolCalls: [{ name: "stay_silent", args: {} }] };
+  return { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "다 봤어", ...more } }, { name: "stay_silent", args: {} }] };
+};
+
+describe.each([
+  ["web", webPlatform],
+  ["discord", discordPlatform],
+] as const)("a request on %s", { timeout: 60_000 }, (name, makePlatform) => {
+  const general = `${name}:general`;
+
+  test("is answered by a hand-back, also when the turn that made it says nothing more; the place where it began is told once", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda, eden: handsBack() } });
+
+    await platform.say(team, "@루다 이든한테 맡겨 줘");
+
+    await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
+    await settled(team);
+    const [thread] = await team.rooms.reader.threads(general, NOBODY);
+    expect(await platform.shown(team, thread!.id)).toEqual(["루다: @이든 코드 리뷰", "이든: @루다 다 봤어"]);
+    expect((await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했습니다"))).toHaveLength(1);
+    expect(await team.database.query({ text: "select from dure.requests where next_at is not null" })).toEqual([]); // nobody is reminded
+    expect(await team.database.query({ text: "select cardinality(calls) as calls from dure.agent_pairs" })).toEqual([{ calls: 1 }]); // it was no call
+  });
+
+  test("stays open when the hand-back cannot be posted, and the next word in the thread answers it", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda, eden: (heard) => (heard.text.includes("어떻게") ? "다 보았습니다" : handsBack()(heard)) } });
+    platform.fail("post", "permission", { agent: "eden" });
+
+    await platform.say(team, "@루다 이든한테 맡겨 줘");
+    await eventually(async () => expect(await team.database.query({ text: "select from dure.room_messages where author = 'eden' and delivery = 'failed'" })).toHaveLength(1));
+    await settled(team);
+
+    expect(await requestStates(team)).toEqual(["open"]);
+    const [thread] = await team.rooms.reader.threads(general, NOBODY);
+    await platform.say(team, "@이든 어떻게 됐어?", { thread: thread!.id });
+    await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
+  });
+
+  test.each([
+    ["the channel of its thread", { channelId: `${name}:general`, topic: "다른 일" }],
+    ["another channel, for the same thing", { channelId: `${name}:quiet` }],
+  ])("is handed back in its own thread when the call names %s", async (_what, more) => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { channels: allowingAll(platform), behave: { ruda, eden: handsBack(more) } });
+
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "코드 리뷰" });
+    await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
+    await settled(team);
+
+    expect(await placesOf(team, "다 봤어")).toEqual([{ id: threadId, parent: general }]);
+    expect(await team.database.query({ text: "select from dure.places where kind = 'thread'" })).toHaveLength(1);
+  });
+
+  test("is not handed back by a call about something else in another channel: that is a request of its own, and the first one still waits", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { channels: allowingAll(platform), behave: { ruda: silent, eden: handsBack({ channelId: `${name}:quiet`, topic: "다른 일" }) } });
+
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "코드 리뷰" });
+    await eventually(async () => expect(await requestStates(team)).toEqual(["open", "open"]));
+    await settled(team);
+
+    const [place, ...others] = await placesOf(team, "다 봤어");
+    expect(others).toEqual([]);
+    expect(place).toMatchObject({ parent: `${name}:quiet` });
+    expect(await platform.shown(team, threadId)).toEqual(["루다: @이든 코드 리뷰"]);
+  });
+
+  test("is closed alone by an answer: of two that wait the older one first", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: (heard) => (/^민준: @이든 \d/.test(heard.text) ? `답 ${Math.random()}` : silent(heard)) } });
+    const { threadId: thread } = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
+    await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
+    await settled(team);
+    expect(await requestStates(team)).toEqual(["open", "open"]);
+
+    await platform.say(team, "@이든 1 어떻게 됐어?", { thread });
+    await eventually(async () => expect(await requestStates(team)).toEqual(["answered", "open"]));
+    await settled(team);
+    expect(await requestStates(team)).toEqual(["answered", "open"]);
+    await platform.say(team, "@이든 2 그리고?", { thread });
+    await eventually(async () => expect(await requestStates(team)).toEqual(["answered", "answered"]));
+  });
+
+  test("whose message fails after its caller was told that it is on its way is withdrawn; the place where it began and an operator are told", async () => {
+    const results: unknown[] = [];
+    const asks: Behave = (heard) => {
+      if (heard.results.length > 0) return (results.push(heard.results[0]), ".");
+      return heard.text.includes("맡겨 줘") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "코드 리뷰" } }, { name: "stay_silent", args: {} }] } : silent(heard);
+    };
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: asks } });
+    platform.fail("post", "transient", { agent: "ruda", times: 4 });
+
+    await platform.say(team, "@루다 이든한테 맡겨 줘");
+    await eventually(async () => expect((await platform.shown(team, general)).filter((line) => line.includes("이든 님에게 보낸 부탁이 전달되지 않았습니다"))).toHaveLength(1), { patienceMs: 40_000 });
+
+    expect(results).toEqual([expect.objectContaining({ ok: true, delivery: "queued" })]);
+    expect(await requestStates(team)).toEqual(["withdrawn"]);
+    expect(await openTypes(team)).toEqual(["delivery"]);
+    expect(team.calls("eden")).toBe(0);
+  });
+
+  test("that nobody answers is told where it began when the operator is, and ends after a day", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda, eden: silent } });
+    const pass = async (): Promise<void> => void (await team.database.query({ text: "update dure.requests set next_at = clock_timestamp() - interval '1 second', created_at = created_at - interval '5 minutes' where state = 'open'" }));
+    const linesWith = async (words: string): Promise<number> => (await platform.shown(team, general)).filter((line) => line.includes(words)).length;
+    await platform.say(team, "@루다 이든한테 맡겨 줘");
+    await eventually(async () => expect(await requestStates(team)).toEqual(["open"]));
+    await settled(team);
+    const guards = async (): Promise<unknown> => team.database.query({ text: "select agent_messages, cardinality(recent) as recent from dure.places where kind = 'thread'" });
+    const before = await guards();
+    for (let reminders = 1; reminders <= 2; reminders++) {
+      await pass();
+      await eventually(async () => expect(await team.database.query({ text: "select reminders from dure.requests" })).toEqual([{ reminders }]));
+      await settled(team);
+    }
+    expect(await guards()).toEqual(before); // a reminder counts in no guard
+
+    await pass();
+    await eventually(async () => expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1));
+    expect(await openTypes(team)).toEqual(["unanswered"]);
+    const [{ wait }] = (await team.database.query<{ wait: number }>({ text: "select extract(epoch from next_at - clock_timestamp())::integer as wait from dure.requests" })) as [{ wait: number }];
+    expect(wait).toBeGreaterThan(23 * 3_600);
+    await pass();
+
+    await eventually(async () => expect(await requestStates(team)).toEqual(["expired"]));
+    await eventually(async () => expect(await linesWith("부탁을 거둡니다")).toBe(1));
+    await settled(team);
+    expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1);
+    expect(await openTypes(team)).toEqual(["unanswered"]); // an operator has not seen it yet
+    const [thread] = await team.rooms.reader.threads(general, NOBODY);
+    expect(thread!.openRequests).toBe(0);
+  });
+});
+
+function allowingAll({ channels }: TestPlatform): readonly RoomChannel[] {
+  return channels.map((channel) => ({ ...channel, collaborate: true }));
+}
+
+async function requestStates(team: TestTeam): Promise<readonly string[]> {
+  return (await team.database.query<{ state: string }>({ text: "select state from dure.requests order by created_at" })).map(({ state }) => state);
+}
+
+async function placesOf(team: TestTeam, words: string): Promise<readonly { readonly id: string; readonly parent: string }[]> {
+  return team.database.query({ text: "select p.id, p.parent from dure.room_messages m join dure.places p on p.id = m.place where m.author = 'eden' and strpos(m.text, $1) > 0" }, [words]);
+}
