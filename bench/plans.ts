@@ -1,13 +1,20 @@
-/** What scheduling a plan costs, without its work. `node --conditions=dure-source bench/plans.ts [--ports 10000] [--slots 3,100] [--rounds 5]`. */
+/** What scheduling a plan costs, without its work, and what a durable run of it does. `node --conditions=dure-source bench/plans.ts [--ports 10000] [--slots 3,100] [--rounds 5] [--durable 300]`. */
 
 import { parseArgs } from "node:util";
+import { migrate } from "../packages/dure/src/durable/migrate.ts";
+import { MIGRATIONS } from "../packages/dure/src/durable/migrations/index.ts";
+import { Database } from "../packages/dure/src/durable/database.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { buildGraph, type PlanGraph, type PortNode } from "../packages/dure/src/plans/graph.ts";
 import { parsePlan } from "../packages/dure/src/plans/plan-file.ts";
+import { startTestRuns } from "../packages/dure/src/plans/run/test-runs.ts";
 import { decide, openRun, type SchedulerAction, type SchedulerDecision } from "../packages/dure/src/plans/scheduler.ts";
+import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
+import { alternate } from "./lib/load.ts";
+import { startPostgres } from "./lib/postgres.ts";
 import { median, overRounds, percentile, printBound, printFact, printMachine, printTable, printTitle } from "./lib/figures.ts";
 
-const { values: options } = parseArgs({ options: { ports: { type: "string", default: "10000" }, slots: { type: "string", default: "3,100" }, rounds: { type: "string", default: "5" } } });
+const { values: options } = parseArgs({ options: { ports: { type: "string", default: "10000" }, slots: { type: "string", default: "3,100" }, rounds: { type: "string", default: "5" }, durable: { type: "string", default: "300" } } });
 const size = Number(options.ports);
 const rounds = Number(options.rounds);
 /** How long a port works, milliseconds of a clock that only this program moves. Source: docs/spec/plans §3. */
@@ -55,9 +62,71 @@ for (const slots of options.slots.split(",").map(Number)) {
   printBound("longest makespan against the reference", longest, { direction: "≤", aim: 1.05 });
 }
 
-function portsOf(shape: Shape): PortNode[] {
+if (Number(options.durable) > 0) await durableRuns(Number(options.durable));
+
+/** Runs whose ports do nothing for 100 ms: with rows, leases, events and a leader against the same scheduler in memory, in turn. */
+async function durableRuns(count: number): Promise<void> {
+  await using postgres = await startPostgres();
+  const url = await postgres.database("plans");
+  const database = await Database.open({ url, applicationName: "bench", logger: silentLogger, clock: systemClock, max: 1 });
+  await migrate(database, MIGRATIONS, { logger: silentLogger });
+  await database.close();
+  for (const slots of [3, 20]) {
+    await using runs = await startTestRuns({
+      url,
+      maxConcurrency: slots,
+      build: async (_run, _port, { signal }) => {
+        await systemClock.sleep(PORT_MS, { signal });
+        return { status: "succeeded", commit: "done" };
+      },
+    });
+    printTitle(`A durable run of ${count} ports of ${PORT_MS} ms, ${slots} at the same time (${rounds} rounds, in turn with the scheduler in memory)`);
+    const rows: (readonly (string | number)[])[] = [];
+    let longest = 0;
+    for (const name of ["no order", "binary tree", "at random"]) {
+      const nodes = portsOf(SHAPES[name]!, count);
+      const graph = buildGraph(nodes);
+      const plan = parsePlan("plan.json", JSON.stringify({ plan: "bench", roles: "modules", limits: { max_concurrency: Math.min(slots, 100) }, workers: { default: { kind: "offline" } }, ports: nodes.map((port, index) => ({ ...port, role: "core", goal: "Do it.", acceptance: "true", owns: [`src/${index}/**`] })) }));
+      const results = await alternate(rounds, {
+        memory: async () => ({ ms: await inMemory(graph, slots) }),
+        durable: async () => {
+          const startedAt = systemClock.monotonic();
+          const { id } = await runs.plans.run({ plan, repository: "/r", by: "bench" });
+          for await (const _ of runs.plans.stream(id, { signal: new AbortController().signal }));
+          return { ms: systemClock.monotonic() - startedAt };
+        },
+      });
+      const durable = overRounds(results.durable, ({ ms }) => ms);
+      const ratio = median(results.durable.map(({ ms }, index) => ms / results.memory[index]!.ms));
+      const reference = referenceMakespan(graph, slots);
+      longest = Math.max(longest, durable / reference);
+      rows.push([name, durable / 1_000, overRounds(results.memory, ({ ms }) => ms) / 1_000, reference / 1_000, ratio, durable / reference, (durable - reference) / count]);
+    }
+    printTable(["shape", "durable s", "in memory s", "reference s", "÷ memory", "÷ reference", "ms more per port"], rows);
+    printBound("longest makespan of a durable run against the reference", longest, { direction: "≤", aim: 1.05 });
+  }
+}
+
+/** The scheduler alone, with real time for the ports. */
+async function inMemory(graph: PlanGraph, slots: number): Promise<number> {
+  const startedAt = systemClock.monotonic();
+  const ended = Promise.withResolvers<void>();
+  let state = openRun({ graph, maxConcurrency: slots });
+  const take = (decision: SchedulerDecision): void => {
+    state = decision;
+    for (const action of decision.actions) {
+      if (action.type === "end") ended.resolve();
+      if (action.type === "start") void systemClock.sleep(PORT_MS, { signal: new AbortController().signal }).then(() => take(decide(state.state, { type: "succeeded", port: action.port, attempt: action.attempt })));
+    }
+  };
+  take(state);
+  await ended.promise;
+  return systemClock.monotonic() - startedAt;
+}
+
+function portsOf(shape: Shape, count = size): PortNode[] {
   const random = seeded(1);
-  return Array.from({ length: size }, (_, index) => ({ id: `p${index}`, dependsOn: [...new Set(shape(index, random))].map((other) => `p${other}`) }));
+  return Array.from({ length: count }, (_, index) => ({ id: `p${index}`, dependsOn: [...new Set(shape(index, random))].map((other) => `p${other}`) }));
 }
 
 /** Leads a run to its end; ports work in a time of their own, the scheduler in real time. */

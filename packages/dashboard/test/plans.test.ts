@@ -276,7 +276,7 @@ describe("a run", () => {
     const shown = page.getByRole("region", { name: "합친 결과" });
     await shown.waitFor();
     const words = await shown.innerText();
-    for (const part of ["통과하지 못했어요 (종료 코드 1)", "까닭으로 짚은 포트: 세션 저장소", "expected 200 to be 204", "들어간 포트 (2)", "세션 만료", "시도를 다 썼어요. 3 of 3 tries did not pass. Say what to do differently.", "src/shared/index.ts", "푼 쪽: 조율 담당"]) expect(words).toContain(part);
+    for (const part of ["통과하지 못했어요 (종료 코드 1)", "까닭으로 짚은 포트: 세션 저장소", "expected 200 to be 204", "들어간 포트 (2)", "세션 만료", "시도를 다 썼어요. 무엇을 다르게 할지 알려 주고 다시 시도하게 해 주세요. 3 of 3 tries did not pass.", "src/shared/index.ts", "푼 쪽: 조율 담당"]) expect(words).toContain(part);
 
     await page.getByRole("button", { name: "브랜치에 합치기" }).click();
     await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("dirty");

@@ -2,13 +2,28 @@ import type { Because } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 
-/** Why something stands as it does: in a few words of the page's language where it has them, then as it was written down, and what to do. */
+/** Why something stands as it does and what to do, in the page's language where it has words for the code; the facts stand as they were written down. */
 export function BecauseWords({ because: { code, message, hint } }: { because: Because }): ReactNode {
   const known = useText().plans.becauses[code];
+  if (known === undefined) {
+    return (
+      <>
+        <span>{message}</span> {hint !== undefined && <span className="soft">{hint}</span>} <code>{code}</code>
+      </>
+    );
+  }
   return (
     <>
-      {known !== undefined && <strong>{known} </strong>}
-      <span>{message}</span> {hint !== undefined && <span className="soft">{hint}</span>} <code>{code}</code>
+      <strong>{known.says}</strong> {known.hint !== undefined && <span>{known.hint}</span>}{" "}
+      <span className="soft small" lang="en">
+        {message}
+      </span>{" "}
+      <code>{code}</code>
     </>
   );
+}
+
+/** In one line: the words for the code, else what was written down. */
+export function BecauseLine({ because: { code, message } }: { because: Because }): ReactNode {
+  return useText().plans.becauses[code]?.says ?? message;
 }

@@ -168,7 +168,7 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
       <p>
         <strong>{words.modes[mode.mode] ?? mode.mode}</strong>
       </p>
-      <p className="soft small">{language === "en" ? mode.because : words.modeHints[mode.mode]}</p>
+      <p className="soft small">{language === "en" ? mode.because : words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}</p>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.mode}>
         <table className="mode-table">
           <thead>

@@ -14,7 +14,7 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
   const heading = useId();
   const titles = new Map(run.ports.map(({ id, title }) => [id, title]));
   const titleOf = (id: string): string => titles.get(id) ?? id;
-  const { kept, missing, conflicts, integration } = report;
+  const { kept, missing, conflicts, integration, shared = [] } = report;
   return (
     <section className="run-report" aria-labelledby={heading}>
       <h2 id={heading}>{words.report}</h2>
@@ -62,6 +62,21 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
                 </Link>
                 <span>
                   <BecauseWords because={because} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {shared.length > 0 && (
+        <div className="report-part">
+          <h3>{`${words.shared} (${shared.length})`}</h3>
+          <ul className="report-missing">
+            {shared.map(({ path, ports, applied }) => (
+              <li key={path}>
+                <code>{path}</code>
+                <span>
+                  {ports.map(titleOf).join(", ")} · {applied ? words.sharedApplied : words.sharedLeft}
                 </span>
               </li>
             ))}

@@ -9,6 +9,7 @@ import { lettersOf } from "../rooms/mention.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
 import "./plans.css";
+import { BecauseLine } from "./because-words.tsx";
 import { useRunFilters } from "./run-filters.ts";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { doneOf, useMayRun, usePlanFiles, useRunList, useRunListNews } from "./use-plans.ts";
@@ -171,7 +172,7 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
             {whenOf(run.createdAt, language)}
           </time>
         </span>
-        {run.because !== null && run.status !== "success" && <span className="run-row-because">{run.because.message}</span>}
+        {run.because !== null && run.status !== "success" && <span className="run-row-because"><BecauseLine because={run.because} /></span>}
       </Link>
     </li>
   );

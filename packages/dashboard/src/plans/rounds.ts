@@ -14,7 +14,7 @@ export interface TryRound {
   readonly outcome: RoundOutcome;
 }
 
-const ORDER = ["contracts", "setup", "implement", "test", "accept", "check", "merge", "integrate"];
+const ORDER = ["contracts", "setup", "implement", "test", "accept", "check", "module", "merge", "shared", "integrate"];
 
 /** Steps of a port as tries, newest first; what was done before the first try stands apart. Pure. */
 export function roundsOf(steps: readonly PlanStep[], isPortRunning: boolean): { readonly before: readonly PlanStep[]; readonly rounds: readonly TryRound[] } {
@@ -26,7 +26,8 @@ export function roundsOf(steps: readonly PlanStep[], isPortRunning: boolean): { 
 
 function roundOf(number: number, steps: readonly PlanStep[], isNow: boolean): TryRound {
   const recalled = feedbackOf(steps.find(({ kind }) => kind === "integrate"));
-  const feedback = recalled ?? feedbackOf(steps.find(({ kind }) => kind === "accept"));
+  // What passed alone may not compile with what others made in its module.
+  const feedback = recalled ?? feedbackOf(steps.find(({ kind }) => kind === "module")) ?? feedbackOf(steps.find(({ kind }) => kind === "accept"));
   const by = steps.find(({ kind }) => kind === "implement")?.member ?? "implementer";
   return { number, by, steps, feedback, isRecalled: recalled !== undefined, outcome: outcomeOf(steps, feedback, isNow) };
 }

@@ -6,6 +6,7 @@ import type { RunDetail, PlanPort } from "dure/client";
 import { lazy, Suspense, useId, useState, type ReactNode } from "react";
 import { useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
+import { BecauseLine } from "./because-words.tsx";
 import { keepLooks, useRunLooks } from "./run-filters.ts";
 import { criticalPathOf, GRAPH_MOST, levelsOf } from "./port-order.ts";
 import { Critical, PortState } from "./port-state.tsx";
@@ -105,7 +106,7 @@ function PortRow({ run, port, sign, isPicked, isCritical, needs }: { run: string
       </span>
       <PortState port={port} sign={sign} />
       {needs.length > 0 && <span className="soft port-row-needs">{words.needs(needs.join(", "))}</span>}
-      {port.because !== null && <span className="port-row-because">{port.because.message}</span>}
+      {port.because !== null && <span className="port-row-because"><BecauseLine because={port.because} /></span>}
     </Link>
   );
 }

@@ -89,6 +89,7 @@ export function aRun(id: string, change: Partial<RunDetail> = {}, ports: Readonl
     createdAt: at,
     updatedAt: at,
     finishedAt: null,
+    cleanedAt: null,
     definition: DEFINITION,
     orchestrator: [],
     ...change,

@@ -151,11 +151,12 @@ interface Told {
   readonly outcome?: string;
   readonly attempt?: number;
   readonly try?: number;
+  readonly silentMs?: number;
 }
 
 /** What an event says, without the port's name. Pure. */
 function wordsOf({ type, data }: PlatformEvent): string | undefined {
-  const { member = "somebody", because, by, success, passed = 0, total = 0, status, changed = 0, tokens = 0, worker, task = "", progress = 0, title, id, branch, outcome, attempt, try: number = 0 } = data as Told;
+  const { member = "somebody", because, by, success, passed = 0, total = 0, status, changed = 0, tokens = 0, worker, task = "", progress = 0, title, id, branch, outcome, attempt, try: number = 0, silentMs = 0 } = data as Told;
   switch (type) {
     case "run.start":
       return "the run begins";
@@ -185,6 +186,8 @@ function wordsOf({ type, data }: PlatformEvent): string | undefined {
       return `try ${number}: ${member} (${worker}) works`;
     case "worker.progress":
       return `try ${number}: ${member} ${Math.round(progress * 100)} %${task === "" ? "" : `, ${task}`}`;
+    case "worker.stalled":
+      return `try ${number}: ${member} gave no sign for ${seconds(silentMs)}; its time limit ends it, if nothing else`;
     case "worker.complete":
       return `try ${number}: ${member} ${status}, ${changed} ${changed === 1 ? "file" : "files"} changed, ${tokens} tokens`;
     case "worker.feedback":

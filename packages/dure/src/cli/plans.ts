@@ -1,4 +1,4 @@
-import { isRunOver, type DureClient, type PlanRunStatus, type PlanStep, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
+import { isRunOver, type CleanRequest, type DureClient, type RunCleaned, type PlanRunStatus, type PlanStep, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
 import { DureError, isAbort } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
@@ -241,6 +241,24 @@ export async function showDiff(id: string, port: string | undefined, { client, o
   if (diff.isCut) output.note("The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in your repository.");
   output.result(diff);
   return EXIT.ok;
+}
+
+/** Cleans page by page; 1 when a run that was named is kept. */
+export async function cleanRuns(request: CleanRequest, { client, output }: PlansCommand): Promise<ExitCode> {
+  const items: RunCleaned[] = [];
+  for (let after: number | undefined; ; ) {
+    const page = await client.plans.clean({ ...request, after });
+    items.push(...page.items);
+    if (page.next === null) break;
+    after = page.next;
+  }
+  const kept = items.filter(({ outcome }) => outcome === "kept");
+  const word = request.dryRun === true ? "would be cleaned" : "cleaned";
+  if (items.length > 0) output.table(items.map(({ run, plan, outcome, because }) => [run, plan, outcome === "kept" ? "kept" : word, because?.message ?? ""]));
+  else output.note("There is no run that ended so long ago.");
+  if (kept.some(({ because }) => because?.code === "RUN_UNMERGED" || because?.code === "TREE_NOT_SAFE")) output.note("What was kept is on no branch or in no commit: merge it, or clean it with --force.");
+  output.result({ items });
+  return request.run !== undefined && kept.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
 export async function mergeRun(id: string, into: string | undefined, { client, output }: PlansCommand): Promise<ExitCode> {

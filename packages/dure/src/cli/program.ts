@@ -167,10 +167,16 @@ function createProgram({ output, finish }: ProgramParts): Command {
   const rooms = group("rooms", "see rooms and threads, speak in them, lift what a guard has stopped", ["dure rooms list", "dure rooms resume thread_01K…"]);
   const asPerson = (command: Command): Command => onServer(command).option("--as <name>", "your name, on a server without tokens");
   const withRooms = async ({ as, ...options }: Common & { as?: string }) => ({ ...(await import("./rooms.ts")), command: { client: await connect(options), output, person: server(options).token === undefined ? (as ?? "operator") : as } });
-  run(asPerson(add(rooms, "list", "channels, direct rooms and threads, with their state", ["dure rooms list"])), async (options: Common & { as?: string }) => {
-    const { listRooms, command } = await withRooms(options);
-    return listRooms(command);
-  });
+  run(
+    asPerson(add(rooms, "list", "channels, direct rooms and threads, with their state", ["dure rooms list", "dure rooms list --limit 200 --json"]))
+      .option("--limit <number>", "at most so many, 1 to 200 (default 50)")
+      .option("--cursor <cursor>", "go on behind an earlier list"),
+    async ({ limit, cursor, ...options }: Common & { as?: string; limit?: string; cursor?: string }) => {
+      const { listRooms, command } = await withRooms(options);
+      const { wholeNumber } = await import("./jobs.ts");
+      return listRooms({ limit: limit === undefined ? undefined : wholeNumber(limit), cursor }, command);
+    },
+  );
   run(asPerson(add(rooms, "post", "say something in a room or thread", ['dure rooms post web:general "@루다 이것 확인해줘" --as 민준'])).argument("<place>").argument("<text>"), async (place: string, text: string, options: Common & { as?: string }) => {
     const { postMessage, command } = await withRooms(options);
     return postMessage(place, text, command);
@@ -340,6 +346,17 @@ function createProgram({ output, finish }: ProgramParts): Command {
     const { skipPort, command } = await withPlans(options);
     return skipPort(id, port, command);
   });
+  run(
+    onServer(add(plan, "clean", "remove files and refs of ended runs; branches and history stay, and so does what is on no branch", ["dure plan clean --dry-run", "dure plan clean --older-than 30d", "dure plan clean run_01K… --force"]))
+      .argument("[run]", "this one alone, however old")
+      .option("--older-than <duration>", "those that ended longer ago (default: 7d)")
+      .option("--force", "what is on no branch, or in no commit, goes too")
+      .option("--dry-run", "remove nothing; say what would be done"),
+    async (id: string | undefined, { olderThan, force, dryRun, ...options }: Common & { olderThan?: string; force?: boolean; dryRun?: boolean }) => {
+      const { cleanRuns, command } = await withPlans(options);
+      return cleanRuns({ run: id, olderThanMs: olderThan === undefined ? undefined : durationMs(olderThan), force, dryRun }, command);
+    },
+  );
   run(
     onServer(add(plan, "say", "tell a member of a port's pair something", ["dure plan say run_01K… api 'Leave the old route alone.'", "dure plan say run_01K… api 'Test 429 too.' --to tester"]))
       .argument("<run>")

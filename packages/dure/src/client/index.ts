@@ -79,6 +79,8 @@ export {
   type RunOrdered,
   type RunReport,
   type RunRequest,
+  type CleanRequest,
+  type RunCleaned,
   type RunsFilter,
   type StepOutput,
   type TestFeedback,

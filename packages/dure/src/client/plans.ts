@@ -47,6 +47,8 @@ export interface PlanFile {
 /** How the ports are worked on, with the value of each condition. Source: docs/spec/plans §5. */
 export interface RunMode {
   readonly mode: "in-order" | "parallel";
+  /** Ports share one context: each goes on from what those before it made, and reads what all own. */
+  readonly oneContext?: boolean;
   readonly because: string;
   readonly conditions: readonly { readonly name: string; readonly value: string; readonly holds: boolean }[];
 }
@@ -111,6 +113,8 @@ export interface RunReport {
   /** The integration command on the merged tree. */
   readonly integration?: { readonly passed: boolean; readonly exitCode: number | null; readonly output: string; readonly blamed?: readonly string[] };
   readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[]; readonly solvedBy?: string }[];
+  /** Changes of shared files that ports asked the orchestrator for; `applied`: they are in the result. */
+  readonly shared?: readonly { readonly path: string; readonly ports: readonly string[]; readonly applied: boolean }[];
 }
 
 /** One execution of a plan. Times are milliseconds since the epoch. */
@@ -135,6 +139,8 @@ export interface PlanRun {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly finishedAt: number | null;
+  /** Its files and refs were removed: only its history is left. */
+  readonly cleanedAt: number | null;
 }
 
 export interface ListedRun extends PlanRun {
@@ -223,7 +229,7 @@ export interface PlanStep {
   readonly port: string;
   /** 1-based over all tries of the port; 0 before the first. */
   readonly try: number;
-  readonly kind: "contracts" | "setup" | "implement" | "test" | "accept" | "check" | "merge" | "integrate";
+  readonly kind: "contracts" | "setup" | "implement" | "test" | "accept" | "check" | "module" | "merge" | "shared" | "integrate";
   readonly member: PairMember | null;
   readonly worker: string | null;
   /** `running` or `done`. */
@@ -324,6 +330,27 @@ export interface RunsFilter {
   /** 1–200; default 50. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
+}
+
+export interface CleanRequest {
+  /** This run alone, however old. */
+  readonly run?: string | undefined;
+  /** Ended longer ago, milliseconds; default 7 days. */
+  readonly olderThanMs?: number | undefined;
+  /** What is on no branch, or in no commit, goes too. */
+  readonly force?: boolean | undefined;
+  /** Removes nothing; says what would be done. */
+  readonly dryRun?: boolean | undefined;
+  /** `next` of the page before. */
+  readonly after?: number | undefined;
+}
+
+export interface RunCleaned {
+  readonly run: string;
+  readonly plan: string;
+  readonly outcome: "cleaned" | "kept";
+  /** Why it was kept. */
+  readonly because?: Because;
 }
 
 export interface RetryRequest {
@@ -437,6 +464,11 @@ export class PlansClient {
   /** Takes the result over into a branch. */
   merge(id: string, request: { readonly into?: string | undefined } = {}, options: Options = {}): Promise<MergeOutcome> {
     return this.#post(`${pathOf(id)}/merge`, request, options);
+  }
+
+  /** Removes files and refs of ended runs; one page at a time, `next` is not null while there may be more. */
+  clean(request: CleanRequest = {}, options: Options = {}): Promise<{ readonly items: readonly RunCleaned[]; readonly next: number | null }> {
+    return this.#post("/v1/runs/clean", request, options);
   }
 
   // --- ports of a run

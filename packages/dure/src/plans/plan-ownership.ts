@@ -1,4 +1,4 @@
-import { foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
+import { expandBraces, foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
 import type { Plan, Port } from "./plan.ts";
 import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
 
@@ -18,9 +18,37 @@ export const BUILD_FILES = [...ROOT_BUILD_FILES, ...LOCK_FILES];
 /** What two ports would both need to change, so that it should be no port's alone: it goes to the orchestrator. Source: docs/spec/plans §5. */
 const SHARED_FILES = [...BUILD_FILES, ...MIGRATIONS].map((pattern) => globOf(pattern));
 
+/** Whether a path is a lock file, which a package manager writes beside what it reads. Pure. */
+export function isLockFile(path: string): boolean {
+  return LOCK_GLOBS.some((glob) => globMatches(glob, path));
+}
+
+const LOCK_GLOBS = LOCK_FILES.map((pattern) => globOf(pattern));
+
+/** As patterns: see `SHARED_FILES`. */
+export const SHARED_PATTERNS = [...BUILD_FILES, ...MIGRATIONS];
+
+/**
+ * Patterns of a port that speak of shared files by name (`package.json`, `src/db/migrations/**`): a person gave them to it. What a wider pattern
+ * covers beside other files (`**`, `src/**`) is not meant. Pure.
+ */
+export function sharedByName({ owns, tests }: Pick<Port, "owns" | "tests">): string[] {
+  return [...owns, ...tests].filter((pattern) => (expandBraces(pattern) ?? [pattern]).every((alternative) => SHARED_FILES.some((glob) => globMatches(glob, alternative))));
+}
+
+/**
+ * Which files the orchestrator changes, at the merge, and nobody else: build files of the root, lock files and migrations, where there is an
+ * orchestrator and the plan gives them to no port by name. Pure. Source: docs/spec/plans §5.
+ */
+export function orchestratorsFiles({ workers, ports }: Pick<Plan, "workers" | "ports">): (path: string) => boolean {
+  if (workers.orchestrator === undefined) return () => false;
+  const byName = ports.flatMap(sharedByName).map((pattern) => globOf(pattern));
+  return (path) => SHARED_FILES.some((glob) => globMatches(glob, path)) && !byName.some((glob) => globMatches(glob, path));
+}
+
 /** What a plan means for the files of its base. Paths are posix, from the root of the repository. */
 export interface PlanOwnership {
-  /** Files that nobody owns: neither a port nor, as a contract, the orchestrator. */
+  /** Files that nobody owns: neither a port nor the orchestrator. */
   readonly unowned: readonly string[];
   /** Contracts that are not there. */
   readonly missingContracts: readonly string[];
@@ -29,15 +57,16 @@ export interface PlanOwnership {
 }
 
 /** Who owns what of the base. Pure. */
-export function ownershipOf(plan: Pick<Plan, "ports" | "contracts">, files: readonly string[]): PlanOwnership {
+export function ownershipOf(plan: Pick<Plan, "ports" | "contracts" | "workers">, files: readonly string[]): PlanOwnership {
   const owners = ownersIn(plan.ports);
+  const isOrchestrators = orchestratorsFiles(plan);
   const there = new Set(files);
   const contracts = new Set(plan.contracts.map(({ path }) => path));
   const listed = plan.ports.flatMap(({ owns, tests }) => [...owns, ...tests].filter((pattern) => !isPattern(pattern) && !there.has(pattern)));
   const shared = new Map<string, Set<string>>();
   const unowned: string[] = [];
   for (const path of [...files, ...listed]) {
-    if (contracts.has(path)) continue;
+    if (contracts.has(path) || isOrchestrators(path)) continue;
     const ports = owners(path);
     if (ports.length === 0) unowned.push(path);
     else if (SHARED_FILES.some((glob) => globMatches(glob, path))) for (const { id } of ports) shared.set(id, (shared.get(id) ?? new Set()).add(path));
@@ -59,7 +88,7 @@ export interface PlanWarning {
 export function ownershipWarnings(plan: Pick<Plan, "workers">, { shared, missingContracts }: PlanOwnership): PlanWarning[] {
   const owned = shared.map(({ port, paths }) => ({
     code: "SHARED_FILES_OWNED",
-    message: `Port ${port} owns ${shown(paths)}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out and change them before the run.`,
+    message: `Port ${port} owns ${shown(paths)}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out: with workers.orchestrator ports ask for changes, which are made once at the merge; without one change them before the run.`,
   }));
   const open = missingContracts.length > 0 && plan.workers.orchestrator === undefined ? [{ code: "CONTRACTS_MISSING", message: `${shown(missingContracts)} ${missingContracts.length === 1 ? "is a contract that is" : "are contracts that are"} not in the base, and there is no workers.orchestrator to write ${missingContracts.length === 1 ? "it" : "them"}: the run will refuse to begin.` }] : [];
   return [...open, ...owned];

@@ -47,7 +47,7 @@ export interface Port {
   readonly dependsOn: readonly string[];
   /** A shell command; its exit code decides, not a worker's word. */
   readonly acceptance: string;
-  /** A shell command (compile) that runs in each try of its port before the tests, and again when the tester changed something. */
+  /** A shell command (compile) that runs in each try of its port before the tests, again when the tester changed something, and with what other ports made in its module. */
   readonly check?: string;
   readonly budget?: BudgetLimit;
   /** Of all tries together, milliseconds. Default: `limits.timeoutPerPortMs`. */

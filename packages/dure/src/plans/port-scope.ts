@@ -1,6 +1,6 @@
 import { ancestors, buildGraph } from "./graph.ts";
 import { TEST_ROLE, type Plan, type Port } from "./plan.ts";
-import { BUILD_FILES } from "./plan-ownership.ts";
+import { BUILD_FILES, SHARED_PATTERNS, sharedByName } from "./plan-ownership.ts";
 import { contextScopeOf } from "./context/context-scopes.ts";
 import type { ScopeInput } from "./scope.ts";
 
@@ -8,22 +8,25 @@ import type { ScopeInput } from "./scope.ts";
  * What a member of a port's pair may touch, from the plan. `owns` is the implementer's without `tests`, which are the
  * tester's; the tester reads what it tests, the implementer does not read the tests. `reads` of the port stand instead of its
  * role's; the preset's roles read what their context includes, and the role Test reads all. What other ports own, and what its
- * role does not get, is withheld from its processes; what it depends on is not, since it builds and tests with that.
+ * role does not get, is withheld from its processes; what it depends on is not, since it builds and tests with that. In one context
+ * it reads what all ports own, and nothing is withheld.
  * Source: docs/spec/plans §5.
  */
-export function scopeOf(plan: Pick<Plan, "roles" | "contracts" | "ports"> & Partial<Pick<Plan, "violations">>, port: Port, member: "implementer" | "tester"): ScopeInput {
+export function scopeOf(plan: Pick<Plan, "roles" | "contracts" | "ports"> & Partial<Pick<Plan, "violations" | "workers">>, port: Port, member: "implementer" | "tester", { oneContext = false }: { oneContext?: boolean | undefined } = {}): ScopeInput {
   const role = plan.roles.preset === "own" ? plan.roles.definitions[port.role] : undefined;
   const contracts = plan.contracts.map(({ path }) => path);
-  const context = contextScopeOf(plan, port, member);
+  const context = contextScopeOf(plan, port, member, { oneContext });
   const known = plan.roles.preset === "own" ? [] : plan.roles.preset === "hexagonal" && port.role === TEST_ROLE ? ["**"] : context.include;
-  const reads = port.reads ?? role?.reads ?? known;
+  const reads = [...(port.reads ?? role?.reads ?? known)];
   const { others, needed } = neighboursOf(plan.ports, port);
+  if (oneContext) reads.push(...others, ...needed);
   const shared = {
     contracts,
     ...(plan.violations !== undefined && plan.violations !== "stop" && { onViolation: plan.violations }),
-    withheld: [...others, ...context.exclude],
+    withheld: oneContext ? [] : [...others, ...context.exclude],
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
     ...(role?.forbidden && { forbidden: role.forbidden }),
+    ...(plan.workers?.orchestrator && { orchestrators: { patterns: SHARED_PATTERNS, but: sharedByName(port) } }),
   };
   if (member === "tester") return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };
   return { ...shared, writes: port.owns, exceptions: port.tests, reads };

@@ -13,6 +13,8 @@ export interface ScopeInput {
   readonly forbidden?: readonly string[];
   /** Paths that everybody may read and nobody but the orchestrator may write. */
   readonly contracts: readonly string[];
+  /** Taken out of `writes`, but for those that `but` names: what the orchestrator changes at the merge. */
+  readonly orchestrators?: { readonly patterns: readonly string[]; readonly but: readonly string[] };
   /** Whether the second request outside of it ends the worker. Default `stop`. */
   readonly onViolation?: OnViolation;
   /** Other ports' paths and what its role does not get: hidden from the worker's processes too, unless it may read them. */
@@ -28,6 +30,7 @@ export interface Scope {
   readonly reads: readonly FoldedGlob[];
   readonly forbidden: readonly FoldedGlob[];
   readonly contracts: readonly FoldedGlob[];
+  readonly orchestrators: { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] } | undefined;
   readonly onViolation: OnViolation;
   /** Folded patterns that may match a folded path: a plan may have thousands. Undefined: nothing is withheld. */
   readonly withheld: ((foldedPath: string) => readonly Glob[]) | undefined;
@@ -58,6 +61,7 @@ export const PATH_REASONS = {
 const SCOPE_REASONS = {
   owned: "the path is this worker's own",
   contract: "the path is a contract: everybody reads it, the orchestrator writes it",
+  orchestrators: "the path is needed by all: the orchestrator changes it at the merge, and takes requests (request_access)",
   "others-tests": "the path belongs to the other member of the pair",
   forbidden: "the path is forbidden to this worker",
   "case-variant": "on a file system that does not tell case apart the path is another's, or its own under another spelling",
@@ -93,6 +97,7 @@ export function makeScope(input: ScopeInput): Scope {
     reads: compile(input.reads),
     forbidden: compile(input.forbidden),
     contracts: compile(input.contracts.map(escapePath)),
+    orchestrators: input.orchestrators && { globs: compile(input.orchestrators.patterns), but: compile(input.orchestrators.but) },
     onViolation: input.onViolation ?? "stop",
     withheld: input.withheld?.length ? indexPatterns([...new Set(input.withheld)].map((pattern) => foldedGlob(pattern))) : undefined,
     needed: input.needed?.length ? indexPatterns([...new Set(input.needed)].map((pattern) => globOf(pattern))) : undefined,
@@ -111,6 +116,7 @@ export function decideWrite(scope: Scope, path: string): ScopeDecision {
   if (refuses(scope.contracts, folded)) return { allowed: false, because: "contract" };
   if (refuses(scope.exceptions, folded)) return { allowed: false, because: "others-tests" };
   if (refuses(scope.forbidden, folded)) return { allowed: false, because: "forbidden" };
+  if (scope.orchestrators && refuses(scope.orchestrators.globs, folded) && !allows(scope.orchestrators.but, path)) return { allowed: false, because: "orchestrators" };
   if (allows(scope.writes, path)) return { allowed: true, because: "owned" };
   return { allowed: false, because: refuses(scope.writes, folded) ? "case-variant" : "not-owned" };
 }

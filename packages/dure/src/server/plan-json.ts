@@ -18,10 +18,11 @@ export const runStatus = z.enum(RUN_STATUSES);
 const portStatus = z.enum(["waiting", "ready", "running", "succeeded", "failed", "blocked", "cancelled"] as const satisfies readonly PlanPort["status"][]);
 const member = z.enum(["implementer", "tester", "orchestrator"]);
 
-const BecauseJson = z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }).meta({ id: "Because", description: "Why something stands as it does." });
+export const BecauseJson = z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }).meta({ id: "Because", description: "Why something stands as it does." });
 
 const ModeJson = z.object({
   mode: z.enum(["in-order", "parallel"]),
+  one_context: z.boolean().optional().meta({ description: "Ports share one context: each goes on from what those before it made, and reads what all own." }),
   because: z.string(),
   conditions: z.array(z.object({ name: z.string(), value: z.string(), holds: z.boolean() })).meta({ description: "Each condition of docs/spec/plans §5 with its value." }),
 });
@@ -84,6 +85,7 @@ const ReportJson = z.object({
   missing: z.array(z.object({ port: z.string(), because: BecauseJson })),
   integration: z.object({ passed: z.boolean(), exit_code: z.int().nullable(), output: z.string(), blamed: z.array(z.string()).optional() }).optional(),
   conflicts: z.array(z.object({ path: z.string(), ports: z.array(z.string()), solved_by: z.string().optional() })),
+  shared: z.array(z.object({ path: z.string(), ports: z.array(z.string()), applied: z.boolean() })).optional().meta({ description: "Changes of build files of the root, lock files and migrations that ports asked the orchestrator for; applied: they are in the result." }),
 });
 
 const runFields = {
@@ -105,6 +107,7 @@ const runFields = {
   created_at: time,
   updated_at: time,
   finished_at: time.nullable(),
+  cleaned_at: time.nullable().meta({ description: "Its files and refs were removed: only its history is left." }),
 };
 
 export const RunJson = z.object(runFields).meta({ id: "Run", description: "One execution of a plan." });
@@ -141,7 +144,7 @@ const StepJson = z
     node: NodeJson,
     port: z.string(),
     try: z.int().meta({ description: "1-based over all tries of the port; 0 before the first." }),
-    kind: z.enum(["contracts", "setup", "implement", "test", "accept", "check", "merge", "integrate"] as const satisfies readonly PlanStep["kind"][]),
+    kind: z.enum(["contracts", "setup", "implement", "test", "accept", "check", "module", "merge", "shared", "integrate"] as const satisfies readonly PlanStep["kind"][]),
     member: member.nullable(),
     worker: z.string().nullable(),
     status: z.string().meta({ description: "running or done." }),
@@ -228,7 +231,7 @@ export function portDetailToWire(port: PortDetail, plan: Plan, now: number): z.i
   };
 }
 
-const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit", "startCommit", "isolation", "mode", "report", "tokensIn", "tokensOut", "tokensMost", "startedBy", "createdAt", "updatedAt", "finishedAt"] as const satisfies readonly (keyof PlanRun)[];
+const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit", "startCommit", "isolation", "mode", "report", "tokensIn", "tokensOut", "tokensMost", "startedBy", "createdAt", "updatedAt", "finishedAt", "cleanedAt"] as const satisfies readonly (keyof PlanRun)[];
 const PORT_KEYS = ["id", "status", "because", "attempt", "triesPair", "triesOrchestrator", "spentMs", "timeMs", "tokensIn", "tokensOut", "tokensMost", "hint", "grants", "startCommit", "resultCommit", "startedAt", "finishedAt"] as const satisfies readonly (keyof PlanPort)[];
 const STEP_KEYS = ["id", "node", "port", "try", "kind", "member", "worker", "status", "starts", "progress", "task", "tokensIn", "tokensOut", "log", "startedAt", "seenAt", "finishedAt"] as const satisfies readonly (keyof PlanStep)[];
 

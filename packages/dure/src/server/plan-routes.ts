@@ -11,7 +11,7 @@ import { parseTestFeedback } from "../plans/workers/feedback.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
-import { detailToWire, DiffJson, ListedRunJson, PlanFileJson, PlanProblemJson, PlanViewJson, portDetailToWire, PortDetailJson, problemToWire, RunDetailJson, RunJson, runStatus, runToWire, viewToWire } from "./plan-json.ts";
+import { BecauseJson, detailToWire, DiffJson, ListedRunJson, PlanFileJson, PlanProblemJson, PlanViewJson, portDetailToWire, PortDetailJson, problemToWire, RunDetailJson, RunJson, runStatus, runToWire, viewToWire } from "./plan-json.ts";
 import { problems, ResumeHeaders, ResumeQuery } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
 import { frame, type SseStream } from "./sse.ts";
@@ -55,6 +55,20 @@ const RetryBody = z
     grant: z.object({ path: z.string().min(1).max(1_024), wants: z.enum(["read", "own"]) }).optional().meta({ description: "A path that it may use beside the plan." }),
   })
   .nullish();
+
+const CleanBody = z
+  .object({
+    run: runId.optional().meta({ description: "This run alone, however old." }),
+    older_than_ms: z.int().min(0).optional().meta({ description: "Ended longer ago. Default 7 days." }),
+    force: z.boolean().optional().meta({ description: "What is on no branch, or in no commit, goes too." }),
+    dry_run: z.boolean().optional().meta({ description: "Removes nothing; says what would be done." }),
+    after: z.int().min(0).optional().meta({ description: "`next` of the page before." }),
+  })
+  .nullish();
+const CleanAnswer = z.object({
+  items: z.array(z.object({ run: z.string(), plan: z.string(), outcome: z.enum(["cleaned", "kept"]), because: BecauseJson.optional().meta({ description: "Why it was kept." }) })),
+  next: z.int().nullable().meta({ description: "Where the next page begins; null: this was the last one." }),
+});
 
 const SayBody = z.object({ to: z.enum(["implementer", "tester"]), text: z.string().meta({ description: "At most 8,000 characters." }) });
 
@@ -234,6 +248,26 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     "/v1/runs/:id/extend",
     { config: act, schema: { tags, summary: "Gives the run more tokens; what had stopped for want of them goes on", params: runParams, body: z.object({ tokens: z.int().min(1).max(1_000_000_000) }), response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
     (request, reply) => order(request, reply, request.params.id, { type: "extend", tokens: request.body.tokens }),
+  );
+
+  app.post(
+    "/v1/runs/clean",
+    {
+      config: act,
+      schema: {
+        tags,
+        summary: "Removes files and refs of ended runs of this machine, oldest first, a page at a time; branches and the runs' history stay. What is on no branch, or in no commit, is kept unless force is set",
+        body: CleanBody,
+        response: { 200: CleanAnswer, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { older_than_ms: olderThanMs, dry_run: dryRun, ...rest } = request.body ?? {};
+      const { tenant } = callerOf(request);
+      const cleaned = await runs.clean({ ...rest, ...(olderThanMs !== undefined && { olderThanMs }), ...(dryRun !== undefined && { dryRun }) }, { tenant, signal: whileAsked(reply) });
+      if (dryRun !== true) for (const { run, outcome } of cleaned.items) if (outcome === "cleaned") noted(request, "run.clean", run);
+      return toWire(cleaned) as z.infer<typeof CleanAnswer>;
+    },
   );
 
   // --- ports

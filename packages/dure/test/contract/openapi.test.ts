@@ -195,6 +195,10 @@ describe("good calls", () => {
     await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
     await expectRefused(`POST /v1/runs/${id}/pause`, 409);
     await expectRefused(`POST /v1/runs/${id}/ports/greet/say`, 409, { body: { to: "implementer", text: "늦었어요" } });
+    await expectGood("POST /v1/runs/clean", 200, { body: { older_than_ms: 0, dry_run: true } });
+    const cleaned = await expectGood("POST /v1/runs/clean", 200, { body: { run: id } });
+    expect(cleaned.body).toEqual({ items: [{ run: id, plan: "greet", outcome: "cleaned" }], next: null });
+    await expectRefused(`GET /v1/runs/${id}/diff`, 409);
 
     expect(run.body).toMatchObject({ status: "success", report: { branch: "dure/greet" } });
   });
@@ -338,6 +342,8 @@ test.each([
   ["GET /v1/runs/run_0/ports/a/diff", 404],
   ["GET /v1/runs/run_0/ports/a/steps/1/manifest", 404],
   ["POST /v1/runs/run_0/again", 404],
+  ["POST /v1/runs/clean", 404, { body: { run: "run_0" } }],
+  ["POST /v1/runs/clean", 400, { body: { older_than_ms: -1 } }],
   ["POST /v1/runs/run_0/extend", 404, { body: { tokens: 1 } }],
   ["POST /v1/runs/run_0/extend", 400, { body: { tokens: 0 } }],
   ["POST /v1/runs/run_0/ports/a/retry", 404],

@@ -100,6 +100,14 @@ test("plans are listed and shown, a run is followed line by line to its end, loo
   expect(JSON.parse(json.stdout.split("\n")[0]!)).toMatchObject({ type: "run" });
   const merged = await dure(["plan", "merge", id]);
   expect(merged).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/ is merged \(fast-forward\) in main, which is now at [0-9a-f]{12}; the files in .* came along\n$/) as string });
+
+  const [young, preview] = [await dure(["plan", "clean"]), await dure(["plan", "clean", "--older-than", "0s", "--dry-run"])];
+  const cleaned = await dure(["plan", "clean", id]);
+  const again = await dure(["plan", "retry", id, "price"]);
+  expect(young).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("no run that ended so long ago") as string });
+  expect(preview.stdout).toMatch(new RegExp(`${id} +shop +would be cleaned`));
+  expect(cleaned).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(new RegExp(`${id} +shop +cleaned`)) as string });
+  expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("RUN_CLEANED") as string });
 });
 
 test("a run is steered from the command line, and ends with 1 when it does not end in success", { timeout: 120_000 }, async () => {

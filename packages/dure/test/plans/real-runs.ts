@@ -69,6 +69,7 @@ export interface RealRunsOptions {
   readonly hostGoneMs?: number;
   /** Where tools of workers report tests. */
   readonly hookUrl?: () => string | undefined;
+  readonly stalledMs?: number;
 }
 
 /** One process that leads real runs: git, sandbox, processes, tests; workers do what the script says. */
@@ -109,6 +110,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
           env: process.env,
           remote: options.remote?.address,
           ...(options.hookUrl && { hookUrl: options.hookUrl }),
+          ...(options.stalledMs !== undefined && { stalledMs: options.stalledMs }),
         };
         return runWork(parts, about);
       },

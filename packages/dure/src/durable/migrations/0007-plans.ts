@@ -39,7 +39,10 @@ create table dure.plan_runs (
   body_hash text,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
-  finished_at timestamptz
+  finished_at timestamptz,
+  -- Its files and refs are being removed; they are gone. Nobody works on it any more.
+  clean_began_at timestamptz,
+  cleaned_at timestamptz
 ) with (fillfactor = 70);
 create unique index plan_runs_seq on dure.plan_runs (tenant, seq desc);
 create unique index plan_runs_key on dure.plan_runs (tenant, start_key) where start_key is not null;

@@ -77,6 +77,9 @@ const MODULE_CONTEXT: ContextScope = {
   withoutSections: [],
 };
 
+/** A plan that is so small that its ports share what they know. Source: docs/spec/plans §5, "When". */
+const ONE_CONTEXT: ContextScope = { gets: ["the whole plan", "what all its ports own", "contracts", "documents of the project"], without: [], include: DOCS, exclude: [], withoutSections: [] };
+
 /** A role of the plan's own: what its definition says. */
 const OWN_CONTEXT: ContextScope = { gets: ["what the plan names"], without: [], include: [], exclude: [], withoutSections: [] };
 
@@ -84,7 +87,8 @@ const OWN_CONTEXT: ContextScope = { gets: ["what the plan names"], without: [], 
  * The context of a member of a port's pair. Pure. A tester has the tests' context, whatever the role of its port: it needs the
  * patterns of tests, and its port's files are its to read anyway.
  */
-export function contextScopeOf(plan: Pick<Plan, "roles">, port: Pick<Port, "role">, member: "implementer" | "tester"): ContextScope {
+export function contextScopeOf(plan: Pick<Plan, "roles">, port: Pick<Port, "role">, member: "implementer" | "tester", { oneContext = false }: { oneContext?: boolean | undefined } = {}): ContextScope {
+  if (oneContext) return ONE_CONTEXT;
   switch (plan.roles.preset) {
     case "hexagonal":
       return HEXAGONAL_CONTEXT[member === "tester" ? "test" : port.role] ?? OWN_CONTEXT;

@@ -25,6 +25,8 @@ export interface PromptMaterial {
   readonly toTest?: ImplResult;
   /** Of the operator, with a retry. */
   readonly hint?: string;
+  /** In one context: what the other ports of the plan are for. */
+  readonly others?: readonly { readonly port: string; readonly goal: string }[];
   /** Tokens of a prompt without a scope: see `fullContextTokens`. */
   readonly fullContext: number;
 }
@@ -103,15 +105,16 @@ const MEMBERS: Readonly<Record<Member, string>> = {
   orchestrator: "You are the orchestrator. You write what several parts share: contracts, and what belongs to nobody else.",
 };
 
-function whoYouAre({ member, task }: PromptMaterial): string {
-  return `${MEMBERS[member]}\nYou work on the part "${task.title}" (${task.port}), in the role ${task.role}. Others work on the other parts at the same time; you never touch theirs.`;
+function whoYouAre({ member, task, others }: PromptMaterial): string {
+  return `${MEMBERS[member]}\nYou work on the part "${task.title}" (${task.port}), in the role ${task.role}. ${others ? "The other parts are made before and after it, one by one; what is made you find in the tree" : "Others work on the other parts at the same time"}; you never touch theirs.`;
 }
 
 function whatYouOwn({ scope, ownFiles }: PromptMaterial): string {
   const own = `You may write, create and delete:\n${list(scope.writes)}`;
   const not = scope.exceptions?.length ? `\nbut not what belongs to the other one of your pair:\n${list(scope.exceptions)}` : "";
+  const shared = scope.orchestrators === undefined ? "" : "\nBuild files of the root, lock files and migrations are changed by the orchestrator, once, when everything is merged (unless they are named above): ask for a change of one by asking to own it, and say what you need.";
   const files = ownFiles.length === 0 ? "None of these files is there yet." : `Of these there are now:\n${list(ownFiles)}`;
-  return `${own}${not}\n${files}`;
+  return `${own}${not}${shared}\n${files}`;
 }
 
 function contractsIntro({ contracts, member }: PromptMaterial): string {
@@ -119,11 +122,12 @@ function contractsIntro({ contracts, member }: PromptMaterial): string {
   return member === "orchestrator" ? "Write them so that every part can be built against them alone:" : "Fixed, read-only for you. Build against them as they are; ask if one is wrong.";
 }
 
-function task({ task, feedback, toTest, hint }: PromptMaterial): string {
+function task({ task, feedback, toTest, hint, others }: PromptMaterial): string {
   return [
     task.goal.trim(),
     ...(task.acceptance === undefined ? [] : [`It is accepted when this command succeeds, run on what you leave: \`${task.acceptance}\``]),
     ...(task.check === undefined ? [] : [`This must succeed too: \`${task.check}\``]),
+    ...(others?.length ? [`The other parts, so that yours fits them:\n${others.map(({ port, goal }) => `- ${port}: ${headOf(goal.trim(), 1_000)}`).join("\n")}`] : []),
     ...(hint === undefined ? [] : [`A hint of the operator: ${hint}`]),
     ...(toTest ? [implWords(toTest)] : []),
     ...(feedback ? [`This is round ${task.round} of at most ${task.tries}. What the round before came to:\n${feedbackText(feedback)}`] : []),

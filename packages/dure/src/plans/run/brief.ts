@@ -34,7 +34,8 @@ export async function brief(request: BriefingRequest, commit: CommitFiles, optio
   const { run, port, member, scope, feedback, toTest, hint } = request;
   const { plan } = run;
   const isOrchestrator = member === "orchestrator";
-  const context = contextScopeOf(plan, port, isOrchestrator ? "implementer" : member);
+  const oneContext = run.mode?.oneContext === true && plan.ports.some(({ id }) => id === port.id);
+  const context = contextScopeOf(plan, port, isOrchestrator ? "implementer" : member, { oneContext });
   const gathered = await gatherFiles({ scope, context, writesContracts: isOrchestrator }, commit, options);
   return buildPrompt({
     kind: workerOf(plan.workers, isOrchestrator ? "orchestrator" : port.role)?.kind ?? "command",
@@ -56,6 +57,7 @@ export async function brief(request: BriefingRequest, commit: CommitFiles, optio
     ...(feedback && { feedback }),
     ...(toTest && { toTest }),
     ...(hint !== undefined && { hint }),
+    ...(oneContext && { others: plan.ports.filter(({ id }) => id !== port.id).map(({ id, goal }) => ({ port: id, goal })) }),
     fullContext: fullContextTokens(JSON.stringify(plan), commit.files),
   });
 }

@@ -10,9 +10,9 @@ import type { Member } from "./run.ts";
 /** Wakes whoever waits for words in a run. */
 export const CHANNEL_TOPIC = "plan-channel";
 
-/** Who may be named in a channel: its two members; the operator may speak to both, and everybody to the operator. */
+/** Who may be named in a channel: its two members; the operator may speak to both, and both to the operator and, of files that all share, to the orchestrator. */
 export type ChannelMember = Extract<Member, "implementer" | "tester">;
-export type ChannelSpeaker = ChannelMember | "operator";
+export type ChannelSpeaker = Member | "operator";
 
 export interface ChannelMessage {
   readonly id: number;
@@ -163,7 +163,9 @@ export interface OutsideMessage {
   readonly run: string;
   readonly port: string;
   readonly from: ChannelSpeaker;
-  readonly to: ChannelMember;
+  readonly to: ChannelMember | "orchestrator";
+  /** Default `feedback`. */
+  readonly type?: "feedback" | "query";
   readonly payload: unknown;
   /** Said again under it, it is the same message. */
   readonly key: string;
@@ -172,17 +174,17 @@ export interface OutsideMessage {
 }
 
 /**
- * Stores a message of type `feedback` from outside of the run's leader: the operator's words, or a tool's report. Any process
+ * Stores a message from outside of the run's leader: the operator's words, a tool's report, what the orchestrator is asked for. Any process
  * may write it, so it needs no lease; the leader finds it there. Gives its id. Throws `CHANNEL_FULL`, `CHANNEL_TOO_LONG`.
  */
 export async function sendFromOutside(parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> }, message: OutsideMessage): Promise<number> {
-  const { run, port, from, to, key, most } = message;
+  const { run, port, from, to, type = "feedback", key, most } = message;
   const payload = storable(message.payload);
   if (payload.length > PAYLOAD_MOST) throw new DureError("CHANNEL_TOO_LONG", `A message of ${payload.length} characters is longer than ${PAYLOAD_MOST}.`, { class: "input", hint: "Say less, or leave the output out." });
   const id = await parts.database.transaction(async (tx) => {
-    const [made] = await tx.query<{ id: number }>(SEND_FROM_OUTSIDE, [run, port, from, to, payload, key, most.keys, most.count]);
+    const [made] = await tx.query<{ id: number }>(SEND_FROM_OUTSIDE, [run, port, from, to, payload, key, most.keys, most.count, type]);
     if (made) {
-      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable([{ type: "direct.message", role: "delegation", run, data: { port, id: made.id, from, to, kind: "feedback" } }])]);
+      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable([{ type: "direct.message", role: "delegation", run, data: { port, id: made.id, from, to, kind: type } }])]);
       return made.id;
     }
     const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, key]);
@@ -236,7 +238,7 @@ const TAKE = {
     where id = (select id from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and processed_at is null and ($4::text is null or type = $4) order by id limit 1) returning *`,
 };
 const PROCESSED = { name: "channel.processed", text: "update dure.plan_messages set processed_at = coalesce(processed_at, clock_timestamp()), delivered_at = coalesce(delivered_at, clock_timestamp()) where id = $1" };
-const FORGET_QUESTIONS = { name: "channel.forget_questions", text: "update dure.plan_messages set processed_at = clock_timestamp() where run = $1 and port = $2 and type = 'query' and processed_at is null" };
+const FORGET_QUESTIONS = { name: "channel.forget_questions", text: "update dure.plan_messages set processed_at = clock_timestamp() where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator' and processed_at is null" };
 const ANSWER = { name: "channel.answer", text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'" };
 const MESSAGES = { name: "channel.messages", text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3" };
 const UNHEARD = { name: "channel.unheard", text: "select * from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and sender = 'operator' and type = 'feedback' and processed_at is null order by id limit 50" };
@@ -248,7 +250,7 @@ const REPORTS = {
 const SEND_FROM_OUTSIDE = {
   name: "channel.send_from_outside",
   text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, key)
-    select $1, $2, $3, $4, 'feedback', $5::jsonb, $6
+    select $1, $2, $3, $4, $9, $5::jsonb, $6
       where (select count(*) from dure.plan_messages where run = $1 and port = $2 and starts_with(key, $7)) < $8
     on conflict (run, port, key) do nothing returning id`,
 };

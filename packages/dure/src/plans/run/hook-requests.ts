@@ -5,11 +5,13 @@ import { storable } from "../../durable/storable.ts";
 import type { Inbox } from "../../escalations/inbox.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
+import type { Plan } from "../plan.ts";
 import type { AccessRequest } from "../workers/worker.ts";
 import { CHANNEL_TOPIC, wordsIn } from "./channel.ts";
 import { grantable } from "./grants.ts";
 import { hashHookToken } from "./hook-token.ts";
 import type { PathGrant } from "./run.ts";
+import { takeSharedRequest } from "./shared-requests.ts";
 import { escalationFor } from "./triggers.ts";
 
 /** Questions of one step. Source: our choice, as many as a model may ask. */
@@ -27,6 +29,7 @@ interface AskingStep {
   readonly member: "implementer" | "tester" | "orchestrator";
   readonly tenant: string;
   readonly plan: string;
+  readonly definition: Plan;
   readonly grants: readonly PathGrant[];
 }
 
@@ -65,13 +68,15 @@ export class HookRequests {
     return { answer: await this.#answerTo(id, token, to, signal) };
   }
 
-  /** Asks the operator for one path; what is allowed counts from the next try on. Throws `HOOK_TOKEN_INVALID`. */
+  /** Asks the operator for one path; what is allowed counts from the next try on. A file that is the orchestrator's is asked of the merge. Throws `HOOK_TOKEN_INVALID`. */
   async requestAccess(token: string, request: AccessRequest): Promise<{ readonly granted: boolean; readonly note: string }> {
     const { database, inbox } = this.#parts;
     const step = await this.#stepOf(token);
     const path = grantable(request.path);
     if (path === undefined) return { granted: false, note: "That is no path of the repository; paths begin at its root." };
     if (step.grants.some((grant) => grant.path === path && (grant.wants === "own" || grant.wants === request.wants))) return { granted: true, note: "It is yours already." };
+    const noted = await takeSharedRequest(this.#parts, { ...step, plan: step.definition }, { ...request, path });
+    if (noted) return noted;
     const question = escalationFor("access-asked", {
       tenant: step.tenant,
       run: step.run,
@@ -120,7 +125,7 @@ export class HookRequests {
 
 const ASKING_STEP = {
   name: "plan.asking_step",
-  text: `select s.id, s.run, s.port, s.try, s.member, r.tenant, r.plan, p.grants
+  text: `select s.id, s.run, s.port, s.try, s.member, r.tenant, r.plan, r.definition, p.grants
     from dure.plan_steps s join dure.plan_runs r on r.id = s.run join dure.plan_ports p on p.run = s.run and p.id = s.port
     where s.hook_hash = $1 and s.status = 'running' and s.member is not null`,
 };

@@ -56,7 +56,7 @@ const ORDERS_EVERY_MS = 500;
 /** Faults of our own in one port, or in the merge, before it is given up. Source: our choice. */
 const FAULTS_MOST = 3;
 
-type OrderRefusal = Refusal | "run-going" | "run-succeeded" | "run-unbounded" | "port-succeeded" | "port-waiting" | "PLAN_PORT_UNKNOWN";
+type OrderRefusal = Refusal | "run-cleaned" | "run-going" | "run-succeeded" | "run-unbounded" | "port-succeeded" | "port-waiting" | "PLAN_PORT_UNKNOWN";
 
 interface ClosedOrder {
   readonly order: OpenOrder;
@@ -121,6 +121,7 @@ export class RunLeader {
     const onAbort = (): void => this.notice();
     signal.addEventListener("abort", onAbort);
     try {
+      if (this.#run.cleanedAt !== null) return await this.#refuseOrders("run-cleaned", REFUSALS["run-cleaned"]);
       if (this.#run.status === "cancelled") return await this.#refuseOrders("run-over", REFUSALS["run-over"]);
       const prepared = await this.#prepare(signal);
       if (prepared) await this.#schedule(prepared.maxConcurrency, signal);
@@ -531,7 +532,7 @@ export class RunLeader {
     const { report, dropped, because } = outcome;
     const missing = [...reportOf(ports).missing, ...dropped];
     const status = because ? (report.commit === undefined ? "failed" : "partial") : missing.length === 0 ? "success" : report.commit === undefined ? "failed" : "partial";
-    const trigger = because && (because.code === "INTEGRATION_FAILED" || because.code === "SETUP_FAILED") ? "build-failed" : "worker-lost";
+    const trigger = because && ["INTEGRATION_FAILED", "SETUP_FAILED", "SHARED_CHANGES_FAILED"].includes(because.code) ? "build-failed" : "worker-lost";
     const raised = because ? [escalationFor(trigger, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, title: `${this.#run.plan.name}: ${because.message}`.slice(0, 300), context: { code: because.code, output: report.integration?.output.slice(-2_000) ?? "" } })] : [];
     await this.#end({ status, phase: "over", report: { ...report, missing }, because: because ?? null }, { events: [this.#event("merge.done", { branch: report.branch ?? null, commit: report.commit ?? null, conflicts: report.conflicts.length })], raised });
     return true;
@@ -712,6 +713,7 @@ function isRunOrder(type: string): type is keyof typeof RUN_EVENTS {
 const REFUSALS: Readonly<Record<OrderRefusal, string>> = {
   "stale-report": "The port has begun anew meanwhile.",
   "not-cancelling": "The run is not being cancelled.",
+  "run-cleaned": "The files of the run were cleaned away.",
   "run-going": "The run still goes on.",
   "run-succeeded": "The run has succeeded.",
   "run-unbounded": "The run has no bound of tokens.",

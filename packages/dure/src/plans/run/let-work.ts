@@ -6,7 +6,8 @@ import type { Scope } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { PairParts, PortFiles } from "./pair.ts";
 import type { PlanRun, PlanStep } from "./run.ts";
-import { limitsOf, type StepDeskParts, type StepEnd, type StepEvent } from "./step-desk.ts";
+import { WorkerSigns } from "./signs.ts";
+import { limitsOf, uncounted, type StepDesk, type StepDeskParts, type StepEnd, type StepEvent } from "./step-desk.ts";
 import { escalationFor, tokensTrigger } from "./triggers.ts";
 
 /** Characters of a log kept in memory. */
@@ -23,12 +24,13 @@ export async function letWork(work: {
   readonly files: PortFiles;
   /** What is checked out. */
   readonly commit: string;
-  readonly parts: StepDeskParts & Pick<PairParts, "worker">;
+  readonly desk: StepDesk;
+  readonly parts: StepDeskParts & Pick<PairParts, "worker" | "clock" | "logger" | "stalledMs">;
   readonly env: Readonly<Record<string, string>>;
   readonly timeMs: number;
   readonly signal: AbortSignal;
-}): Promise<{ result: WorkerResult; log: string }> {
-  const { run, port, spec, step, files, parts, signal } = work;
+}): Promise<{ result: WorkerResult; counted: number; log: string }> {
+  const { run, port, spec, step, files, parts, desk, signal } = work;
   const assignment: Assignment = {
     id: step.node.id,
     run: run.id,
@@ -50,11 +52,21 @@ export async function letWork(work: {
     requestAccess: async () => ({ granted: false, note: "Only these files are yours." }),
     stopAtViolation: 2,
   };
+  const signs = new WorkerSigns({ ...parts, desk, step, port, member: "orchestrator", count: async (tx, tokens) => void (tokens > 0 && (await parts.records.addTokens(tx, run.id, { input: tokens, output: 0 }))) });
   let log = "";
-  for await (const event of parts.worker(spec).run(assignment, { signal })) {
-    log = (log + wordsOf(event)).slice(-LOG_MOST);
-    if (event.type === "violation") await parts.records.write(parts.lease, (tx) => parts.records.violation(tx, run.id, { port, try: step.try, member: "orchestrator", path: event.path.slice(0, 1_000), wanted: event.wanted, because: event.because, detail: event.detail, found: "request" }));
-    if (event.type === "result") return { result: event.result, log };
+  let isOver = false;
+  try {
+    for await (const event of parts.worker(spec).run(assignment, { signal })) {
+      log = (log + wordsOf(event)).slice(-LOG_MOST);
+      if (event.type === "violation") await parts.records.write(parts.lease, (tx) => parts.records.violation(tx, run.id, { port, try: step.try, member: "orchestrator", path: event.path.slice(0, 1_000), wanted: event.wanted, because: event.because, detail: event.detail, found: "request" }));
+      if (event.type === "progress") await signs.heard(event, log);
+      if (event.type !== "result") continue;
+      isOver = true;
+      return { result: event.result, counted: signs.counted, log };
+    }
+  } finally {
+    signs.stop();
+    if (!isOver) await signs.lastWord(log).catch(() => {}); // a leader who has lost the run writes nothing
   }
   throw new Error(`The ${spec.kind} worker of ${port} ended without a result.`);
 }
@@ -63,10 +75,12 @@ export async function letWork(work: {
 export function workEnd(about: { readonly run: PlanRun; readonly port: string; readonly try: number; readonly parts: Pick<StepDeskParts, "records"> }) {
   const { run, port, parts } = about;
   const escalationOf = (name: Parameters<typeof escalationFor>[0], title: string, context: Readonly<Record<string, unknown>>): NewEscalation => escalationFor(name, { tenant: run.tenant, run: run.id, plan: run.plan.name, title: `${run.plan.name}: ${title}`.slice(0, 300), context });
-  return async (tx: Transaction, { output, tokens }: StepEnd<{ readonly violations: readonly TreeViolation[] }>): Promise<{ readonly escalations: readonly NewEscalation[]; readonly events: readonly StepEvent[] }> => {
-    const { violations } = output;
+  return async (tx: Transaction, end: StepEnd<{ readonly violations: readonly TreeViolation[] }>): Promise<{ readonly escalations: readonly NewEscalation[]; readonly events: readonly StepEvent[] }> => {
+    const { violations } = end.output;
+    const { tokens } = end;
+    const more = uncounted(end);
     for (const { path, because } of violations.slice(0, 100)) await parts.records.violation(tx, run.id, { port, try: about.try, member: "orchestrator", path, wanted: "write", because, detail: sayViolation(because), found: "commit" });
-    const used = tokens && (await parts.records.addTokens(tx, run.id, tokens));
+    const used = more && (await parts.records.addTokens(tx, run.id, more));
     const trigger = used && tokensTrigger(used.used, used.most);
     const paths = violations.map(({ path }) => path);
     return {

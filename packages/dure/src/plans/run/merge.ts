@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
+import type { Database } from "../../durable/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { buildGraph } from "../graph.ts";
+import { isLockFile, orchestratorsFiles } from "../plan-ownership.ts";
 import { workerOf, type Port } from "../plan.ts";
 import { readTestOutput } from "../results/read-output.ts";
 import { makeScope } from "../scope.ts";
@@ -10,9 +13,10 @@ import { feedbackOf, type TestFeedback } from "../workers/feedback.ts";
 import { escaped } from "./grants.ts";
 import type { MergeOutcome } from "./leader.ts";
 import type { PairParts, PortFiles } from "./pair.ts";
-import type { Because, PlanPort, PlanRun, RunReport } from "./run.ts";
-import { exitWords, StepDesk, type StepDeskParts } from "./step-desk.ts";
+import type { Because, PlanPort, PlanRun, PlanStep, RunReport } from "./run.ts";
 import { letWork, workEnd } from "./let-work.ts";
+import { sharedRequests, sharedRequestsRead, type SharedRequest } from "./shared-requests.ts";
+import { exitWords, StepDesk, type StepDeskParts, type StepEnd } from "./step-desk.ts";
 
 /** What one port has changed, against what it started from. */
 export interface PortResult {
@@ -26,6 +30,8 @@ export interface RunFiles {
   /** The same for the same results. Where ports left a path differently the base's stays. */
   compose(base: string, results: readonly PortResult[]): Promise<{ readonly commit: string; readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[] }>;
   read(commit: string, path: string): Promise<string | undefined>;
+  /** Paths of a commit. */
+  list(commit: string): Promise<readonly string[]>;
   /** Brings every commit of the run into the user's repository. */
   publish(): Promise<void>;
   /** `refs/dure/<run>/result` there is this commit now. */
@@ -35,6 +41,7 @@ export interface RunFiles {
 }
 
 export interface MergeParts extends StepDeskParts {
+  readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly store: RunFiles;
@@ -43,6 +50,7 @@ export interface MergeParts extends StepDeskParts {
   readonly worker: PairParts["worker"];
   readonly brief: PairParts["brief"];
   readonly environment: PairParts["environment"];
+  readonly stalledMs?: number | undefined;
 }
 
 /** Steps of the merge belong to this name, which no port may have. */
@@ -66,6 +74,13 @@ interface Merged {
   readonly conflicts: RunReport["conflicts"];
   /** Why files are still open although there is an orchestrator. */
   readonly words?: string;
+}
+
+type Dropped = readonly { readonly port: string; readonly because: Because }[];
+
+/** What the orchestrator changed of the files that all share, against what was merged. */
+interface SharedChange extends PortResult {
+  readonly paths: readonly string[];
 }
 
 interface Integrated {
@@ -117,7 +132,7 @@ class MergeWork {
   }
 
   async merge(): Promise<MergeOutcome> {
-    const { store, records } = this.#parts;
+    const { records } = this.#parts;
     for (const step of await records.steps(this.#run.id, ORCHESTRATOR)) {
       if (step.kind === "integrate" && step.status === "done") this.#tried.set((step.output as Integrated).commit, step.output as Integrated);
     }
@@ -130,27 +145,52 @@ class MergeWork {
       const because: Because = { code: "CONFLICT", message: `${open.ports.join(" and ")} both changed ${open.path}, and ${merged.words ?? "there is no orchestrator to write it once."}`, hint: "Give the file to one of them, or name workers.orchestrator." };
       return { without: { port: loser.port, because, feedback: { success: false, failedTests: [], suggestions: [because.message], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } } satisfies TestFeedback } };
     }
-    const integrated = this.#run.plan.integration === undefined ? undefined : await this.#integrate(this.#run.plan.integration, merged.commit);
-    if (!integrated || integrated.feedback.success) return { report: await this.#keep(whole, merged, integrated), dropped };
+    const asked = (await sharedRequests(this.#parts.database, this.#run.id)).filter(({ port }) => whole.some((result) => result.port === port));
+    const shared = await this.#changeShared(merged.commit, asked);
+    const { integration } = this.#run.plan;
+    if (integration === undefined) return { report: await this.#keep(whole, merged, undefined, asked, shared), dropped };
+    if (!shared) return this.#tryOut(integration, whole, dropped, merged, asked);
 
-    const blamed = await this.#bisect(whole);
-    if (blamed && !(await this.#wasRecalled(blamed))) {
-      await store.publish();
-      return { recalled: { port: blamed.port, feedback: { ...integrated.feedback, suggestions: [`Together with the other ports the integration command failed: ${this.#run.plan.integration}`, ...integrated.feedback.suggestions].slice(0, 30) } } };
-    }
-    if (!blamed) {
-      const because: Because = { code: "INTEGRATION_FAILED", message: `The integration command fails without any port too: ${exitWordsOf(integrated)}.`, hint: "What succeeded is kept. Mend the base, or what the command needs, and merge it again." };
-      return { report: await this.#keep(whole, merged, integrated), dropped, because };
-    }
-    const because: Because = { code: "INTEGRATION_FAILED", message: `With it the integration command fails: ${exitWordsOf(integrated)}.`, hint: "Look at the output in the report; retry it with a hint." };
-    return { without: { port: blamed.port, because, feedback: integrated.feedback } };
+    const integrated = await this.#integrate(integration, shared.commit);
+    if (integrated.feedback.success) return { report: await this.#keep(whole, merged, integrated, asked, shared), dropped };
+    const { blamed } = await this.#bisect(integration, [shared, ...whole], integrated);
+    if (blamed !== shared) return this.#tryOut(integration, whole, dropped, merged, asked, shared);
+    // The orchestrator's own change broke it: the ports are tried, and kept, without.
+    const outcome = await this.#tryOut(integration, whole, dropped, merged, asked);
+    if (!("report" in outcome)) return outcome;
+    const because: Because = { code: "SHARED_CHANGES_FAILED", message: `With what was changed of ${shared.paths.slice(0, 3).join(", ")} the integration command fails: ${exitWordsOf(integrated)}.`, hint: "What succeeded is kept without these changes. Make them by hand, and merge it again." };
+    return { ...outcome, because: outcome.because ?? because };
   }
 
-  /** What succeeded, as one tree that nobody could try. Where two ports left a file differently, the base's stays. */
+  /** Runs the integration command on what was merged; what it fails with goes back to the port that brought it. */
+  async #tryOut(integration: string, whole: readonly PortResult[], dropped: Dropped, merged: Merged, asked: readonly SharedRequest[], shared?: SharedChange): Promise<MergeOutcome> {
+    const integrated = await this.#integrate(integration, shared?.commit ?? merged.commit);
+    if (integrated.feedback.success) return { report: await this.#keep(whole, merged, integrated, asked, shared), dropped };
+    const { blamed, feedback } = await this.#bisect(integration, [...(shared ? [shared] : []), ...whole], integrated);
+    if (!blamed) {
+      const because: Because = { code: "INTEGRATION_FAILED", message: `The integration command fails without any port too: ${exitWordsOf(integrated)}.`, hint: "What succeeded is kept. Mend the base, or what the command needs, and merge it again." };
+      return { report: await this.#keep(whole, merged, integrated, asked, shared), dropped, because };
+    }
+    if (!(await this.#wasRecalled(blamed))) {
+      await this.#parts.store.publish();
+      return { recalled: { port: blamed.port, feedback: { ...feedback, suggestions: [`Together with the other ports the integration command failed: ${integration}`, ...feedback.suggestions].slice(0, 30) } } };
+    }
+    const because: Because = { code: "INTEGRATION_FAILED", message: `With it the integration command fails: ${exitWordsOf({ ...integrated, feedback })}.`, hint: "Look at the output in the report; retry it with a hint." };
+    return { without: { port: blamed.port, because, feedback } };
+  }
+
+  /** What succeeded, as one tree that nobody could try. Of two ports that left a file differently the later one is left out, and what needs it. */
   async untried(because: Because): Promise<MergeOutcome> {
-    const { whole, dropped } = this.#whole();
-    if (whole.length === 0) return { report: { kept: [], missing: [], conflicts: [] }, dropped, because };
-    return { report: await this.#keep(whole, await this.#parts.store.compose(this.#base, whole), undefined), dropped, because };
+    const left = new Map<string, Because>();
+    for (;;) {
+      const { whole, dropped } = this.#whole(left);
+      if (whole.length === 0) return { report: { kept: [], missing: [], conflicts: [] }, dropped, because };
+      const composed = await this.#parts.store.compose(this.#base, whole);
+      const [open] = composed.conflicts;
+      if (!open) return { report: await this.#keep(whole, composed, undefined, await sharedRequests(this.#parts.database, this.#run.id)), dropped, because };
+      const loser = whole.findLast(({ port }) => open.ports.includes(port))!;
+      left.set(loser.port, { code: "CONFLICT", message: `${open.ports.join(" and ")} both changed ${open.path}, and nobody could write it once.`, hint: "Its own commit is kept. Merge it again, or give the file to one of them." });
+    }
   }
 
   async soFar(): Promise<string | undefined> {
@@ -162,8 +202,8 @@ class MergeWork {
     return commit;
   }
 
-  /** Ports whose own work and all that it needs has succeeded, what is needed first. */
-  #whole(): { whole: PortResult[]; dropped: { port: string; because: Because }[] } {
+  /** Ports whose own work and all that it needs has succeeded, what is needed first. `left`: those that are left out, and why. */
+  #whole(left: ReadonlyMap<string, Because> = new Map()): { whole: PortResult[]; dropped: { port: string; because: Because }[] } {
     const byId = new Map(this.#ports.map((port) => [port.id, port]));
     const graph = buildGraph(this.#run.plan.ports);
     const isWhole = new Map<string, boolean>();
@@ -173,9 +213,11 @@ class MergeWork {
       const id = graph.ids[index]!;
       const port = byId.get(id)!;
       const lacking = graph.dependencies[index]!.map((other) => graph.ids[other]!).filter((other) => !isWhole.get(other));
-      isWhole.set(id, port.status === "succeeded" && lacking.length === 0);
+      const because = left.get(id);
+      isWhole.set(id, port.status === "succeeded" && lacking.length === 0 && !because);
       if (port.status !== "succeeded") continue;
-      if (lacking.length > 0) dropped.push({ port: id, because: { code: "DEPENDENCY_FAILED", message: `It succeeded, but needs ${lacking.join(", ")}, which did not.`, hint: "Retry what failed; its own work is kept." } });
+      if (because) dropped.push({ port: id, because });
+      else if (lacking.length > 0) dropped.push({ port: id, because: { code: "DEPENDENCY_FAILED", message: `It succeeded, but needs ${lacking.join(", ")}, which did not.`, hint: "Retry what failed; its own work is kept." } });
       else if (port.resultCommit !== null && port.startCommit !== null) whole.push({ port: id, commit: port.resultCommit, base: port.startCommit });
     }
     return { whole, dropped };
@@ -204,10 +246,10 @@ class MergeWork {
         tryNumber: 1,
         triesMost: 1,
       }, composed.commit);
-      const worked = await letWork({ run: this.#run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope: makeScope(scope), files, commit: composed.commit, parts: this.#parts, env: this.#parts.environment(MERGE_PORT, spec, files, step), timeMs: INTEGRATION_MS, signal: this.#signal });
+      const worked = await letWork({ run: this.#run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope: makeScope(scope), files, commit: composed.commit, desk: this.#desk, parts: this.#parts, env: this.#parts.environment(MERGE_PORT, spec, files, step), timeMs: INTEGRATION_MS, signal: this.#signal });
       const taken = await files.take({ parent: composed.commit, scope: makeScope(scope), message: `Merge what several ports changed\n\n${worked.result.summary}`, name: `${ORCHESTRATOR}/merge-${composed.commit.slice(0, 12)}`, at: step.startedAt });
       const written = new Set(worked.result.status === "ready" ? taken.changes.map(({ path }) => path) : []);
-      return { output: { commit: taken.commit ?? composed.commit, summary: worked.result.summary, violations: taken.violations, left: paths.filter((path) => !written.has(path)) }, tokens: worked.result.tokens, log: worked.log };
+      return { output: { commit: taken.commit ?? composed.commit, summary: worked.result.summary, violations: taken.violations, left: paths.filter((path) => !written.has(path)) }, tokens: worked.result.tokens, counted: worked.counted, log: worked.log };
     }, workEnd({ run: this.#run, port: ORCHESTRATOR, try: number, parts: this.#parts }));
     const left = new Set(solved.left);
     return {
@@ -217,6 +259,58 @@ class MergeWork {
     };
   }
 
+  /**
+   * The orchestrator changes the files that are its own, once for all ports that asked; undefined when nobody did or it made nothing of it. The
+   * same merged tree and requests give the same change.
+   */
+  async #changeShared(from: string, asked: readonly SharedRequest[]): Promise<SharedChange | undefined> {
+    const spec = workerOf(this.#run.plan.workers, ORCHESTRATOR);
+    if (asked.length === 0 || !this.#run.plan.workers.orchestrator || !spec) return undefined;
+    const { records, store } = this.#parts;
+    const named = new Set(asked.map(({ path }) => path));
+    // Who changes what is depended on changes the lock beside it.
+    const isOrchestrators = orchestratorsFiles(this.#run.plan);
+    const folders = new Set([...named].map(folderOf));
+    const locks = (await store.list(from)).filter((path) => isLockFile(path) && folders.has(folderOf(path)) && isOrchestrators(path));
+    const paths = [...new Set([...named, ...locks])].sort();
+    const key = createHash("sha256").update([from, ...asked.map(({ id }) => id)].join("\n")).digest("hex");
+    const number = hashNumber(key);
+    const step = { try: number, kind: "shared", member: "orchestrator", worker: spec.kind } as const;
+    const made = await this.#desk.step<Solved>(step, async (step) => {
+      const files = await this.#tree();
+      await files.checkout(from);
+      const scope = { writes: paths.map(escaped), reads: ["**"], contracts: [] };
+      const port = { ...MERGE_PORT, title: "Shared files", goal: `Ports asked for changes of files that all share. Make each change once, so that all get what they need, and change nothing else.\n\n${asked.map((request) => `- ${request.port}, ${request.path}: ${request.why}`).join("\n")}`, owns: scope.writes, acceptance: this.#run.plan.integration ?? "true" };
+      const briefing = await this.#parts.brief({ run: this.#run, port, member: "orchestrator", scope, tryNumber: 1, triesMost: 1 }, from);
+      const worked = await letWork({ run: this.#run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope: makeScope(scope), files, commit: from, desk: this.#desk, parts: this.#parts, env: this.#parts.environment(MERGE_PORT, spec, files, step), timeMs: INTEGRATION_MS, signal: this.#signal });
+      const taken = await files.take({ parent: from, scope: makeScope(scope), message: `Change what ports share\n\n${worked.result.summary}`, name: `${ORCHESTRATOR}/shared-${key.slice(0, 12)}`, at: step.startedAt });
+      const isMade = worked.result.status === "ready" && taken.commit !== undefined;
+      const written = new Set(isMade ? taken.changes.map(({ path }) => path) : []);
+      return { output: { commit: isMade ? taken.commit : from, summary: worked.result.summary, violations: taken.violations, left: paths.filter((path) => !written.has(path)) }, tokens: worked.result.tokens, counted: worked.counted, log: worked.log };
+    }, workEnd({ run: this.#run, port: ORCHESTRATOR, try: number, parts: this.#parts }));
+    await records.write(this.#parts.lease, (tx) => sharedRequestsRead(tx, asked));
+    if (made.commit === from) return undefined;
+    const left = new Set(made.left);
+    await this.#setUpAgain(made.commit, number);
+    return { port: ORCHESTRATOR, commit: made.commit, base: from, paths: paths.filter((path) => !left.has(path)) };
+  }
+
+  /** What everything is built with has changed: the tree is set up for it. */
+  async #setUpAgain(commit: string, number: number): Promise<void> {
+    const { setup } = this.#run.plan;
+    if (setup === undefined) return;
+    const files = await this.#tree();
+    await this.#desk.step({ try: number, kind: "setup", again: true }, async (step) => this.#setUp(files, setup, commit, step));
+  }
+
+  async #setUp(files: PortFiles, setup: string, commit: string, step: PlanStep): Promise<StepEnd<{ exitCode: number | null }>> {
+    await files.checkout(commit);
+    const ran = await this.#desk.command(step, setup, await files.open(commit), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
+    if (ran.exitCode !== 0) throw new DureError(SETUP_FAILED, `The set-up of the merged tree ended with ${exitWords(ran)}: ${ran.output.slice(-500)}`, { hint: "Run it by hand in a fresh clone." });
+    await files.markSetUp(commit);
+    return { output: { exitCode: ran.exitCode }, log: ran.output };
+  }
+
   async #integrate(command: string, commit: string): Promise<Integrated> {
     const known = this.#tried.get(commit);
     if (known) return known;
@@ -224,7 +318,7 @@ class MergeWork {
       const files = await this.#tree();
       await files.checkout(commit);
       const began = this.#parts.clock.monotonic();
-      const ran = await this.#desk.command(step, command, files.disposable(), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
+      const ran = await this.#desk.command(step, command, await files.disposable(commit), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
       const report = readTestOutput(ran.output);
       const feedback = feedbackOf({ report, exitCode: ran.exitCode, output: ran.output, durationMs: this.#parts.clock.monotonic() - began, isComplete: !ran.outputTruncated });
       return { output: { commit, feedback, exitCode: ran.exitCode, output: ran.output.slice(-8_000) }, log: ran.output };
@@ -233,38 +327,39 @@ class MergeWork {
     return integrated;
   }
 
-  /** The first port, in the order of what needs what, with which the command fails; undefined when it fails without any. */
-  async #bisect(results: readonly PortResult[]): Promise<PortResult | undefined> {
-    const passes = async (many: number): Promise<boolean> => {
+  /**
+   * The first result, in their order, that brings a failure which the base does not have: tests that fail there already, such as those that a
+   * port is to mend, are held against nobody. Undefined when nothing new fails. `feedback`: of the whole, without what fails at the base.
+   */
+  async #bisect<Result extends PortResult>(command: string, results: readonly Result[], whole: Integrated): Promise<{ readonly blamed: Result | undefined; readonly feedback: TestFeedback }> {
+    const upTo = async (many: number): Promise<TestFeedback> => {
       const { commit } = await this.#parts.store.compose(this.#base, results.slice(0, many));
-      return (await this.#integrate(this.#run.plan.integration!, commit)).feedback.success;
+      return (await this.#integrate(command, commit)).feedback;
     };
-    if (!(await passes(0)) && !(await this.#isEmptyFailure())) return undefined;
+    const fresh = newFailures(whole.feedback, await upTo(0));
+    const feedback = { ...whole.feedback, failedTests: whole.feedback.failedTests.filter(({ name }) => fresh.has(name)) };
+    if (fresh.size === 0) return { blamed: undefined, feedback };
     let [good, bad] = [0, results.length];
     while (bad - good > 1) {
       const middle = (good + bad) >> 1;
-      if (await passes(middle)) good = middle;
-      else bad = middle;
+      if (failuresOf(await upTo(middle)).some((name) => fresh.has(name))) bad = middle;
+      else good = middle;
     }
-    return results[bad - 1];
-  }
-
-  /** At the base there may be no test yet; a command that fails for that alone says nothing against the base. */
-  async #isEmptyFailure(): Promise<boolean> {
-    const { commit } = await this.#parts.store.compose(this.#base, []);
-    const { metrics, failedTests } = this.#tried.get(commit)!.feedback;
-    return metrics.total === 0 && failedTests.length === 0;
+    return { blamed: results[bad - 1], feedback };
   }
 
   async #wasRecalled({ port }: PortResult): Promise<boolean> {
     return (await this.#parts.records.steps(this.#run.id, port)).some(({ kind }) => kind === "integrate");
   }
 
-  async #keep(results: readonly PortResult[], merged: { commit: string; conflicts: RunReport["conflicts"] }, integrated: Integrated | undefined): Promise<RunReport> {
+  async #keep(results: readonly PortResult[], merged: Pick<Merged, "commit" | "conflicts">, integrated: Integrated | undefined, asked: readonly SharedRequest[] = [], shared?: SharedChange): Promise<RunReport> {
     const { store } = this.#parts;
+    const commit = shared?.commit ?? merged.commit;
     await store.publish();
-    const branch = await store.branch(merged.commit);
-    return { commit: merged.commit, branch, kept: results.map(({ port }) => port), missing: [], conflicts: merged.conflicts, ...(integrated && { integration: told(integrated, []) }) };
+    const branch = await store.branch(commit);
+    const applied = new Set(shared?.paths);
+    const wishes = [...Map.groupBy(asked, ({ path }) => path)].map(([path, requests]) => ({ path, ports: [...new Set(requests.map(({ port }) => port))], applied: applied.has(path) }));
+    return { commit, branch, kept: results.map(({ port }) => port), missing: [], conflicts: merged.conflicts, ...(wishes.length > 0 && { shared: wishes }), ...(integrated && { integration: told(integrated, []) }) };
   }
 
   /** The tree of the merge, set up once. */
@@ -273,13 +368,7 @@ class MergeWork {
     const files = await this.#parts.tree();
     const { setup } = this.#run.plan;
     if (setup !== undefined && !(await files.isSetUp())) {
-      await this.#desk.step({ try: 0, kind: "setup", again: true }, async (step) => {
-        await files.checkout(this.#base);
-        const ran = await this.#desk.command(step, setup, files.open(), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
-        if (ran.exitCode !== 0) throw new DureError(SETUP_FAILED, `The set-up of the merged tree ended with ${exitWords(ran)}: ${ran.output.slice(-500)}`, { hint: "Run it by hand in a fresh clone." });
-        await files.markSetUp(this.#base);
-        return { output: { exitCode: ran.exitCode }, log: ran.output };
-      });
+      await this.#desk.step({ try: 0, kind: "setup", again: true }, async (step) => this.#setUp(files, setup, this.#base, step));
     }
     this.#files = files;
     return files;
@@ -287,6 +376,26 @@ class MergeWork {
 }
 
 const MERGE_PORT: Port = { id: ORCHESTRATOR, title: ORCHESTRATOR, goal: "", role: ORCHESTRATOR, owns: [], tests: [], dependsOn: [], acceptance: "true", timeoutMs: INTEGRATION_MS };
+
+/** The failure of a command that names no test. */
+const NO_TEST = "";
+
+/** What a run of tests failed with, by name. Pure. */
+function failuresOf({ success, failedTests }: Pick<TestFeedback, "success" | "failedTests">): readonly string[] {
+  if (success) return [];
+  return failedTests.length === 0 ? [NO_TEST] : failedTests.map(({ name }) => name);
+}
+
+/** What fails in a tree and not at the base. Pure. There may be no test yet at the base: a command that fails for that alone says nothing. */
+function newFailures(whole: TestFeedback, base: TestFeedback): ReadonlySet<string> {
+  const isEmpty = base.metrics.total === 0 && base.failedTests.length === 0;
+  const known = new Set(isEmpty ? [] : failuresOf(base));
+  return new Set(failuresOf(whole).filter((name) => !known.has(name)));
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
 
 function told({ feedback, exitCode, output }: Integrated, blamed: readonly string[]): NonNullable<RunReport["integration"]> {
   return { passed: feedback.success, exitCode, output, ...(blamed.length > 0 && { blamed }) };

@@ -42,7 +42,7 @@ export function decideMode(facts: ModeFacts): RunMode {
     { name: "parallel_enabled", value: String(facts.parallelEnabled), holds: facts.parallelEnabled },
   ];
   const [few, manyFiles, manyLayers, ...parallel] = conditions;
-  if (few!.holds) return { mode: "in-order", because: `${facts.files} files are fewer than ${FEW_FILES_BELOW}`, conditions };
+  if (few!.holds) return { mode: "in-order", oneContext: true, because: `${facts.files} files are fewer than ${FEW_FILES_BELOW}`, conditions };
   const missing = parallel.find(({ holds }) => !holds);
   if (!missing) return { mode: "parallel", because: "every condition for working side by side holds", conditions };
   const isSeparate = manyFiles!.holds || manyLayers!.holds;
@@ -59,7 +59,7 @@ export function modeFacts(plan: Plan, files: readonly string[], owns: (port: Por
   const owned = new Set([...worked.values()].flatMap(({ there, listed }) => [...there, ...listed]));
   for (const { path } of plan.contracts) owned.add(path);
 
-  const manifests = new Set(files.flatMap((path) => (MANIFESTS.has(nameOf(path)) && path.includes("/") ? [path.slice(0, path.lastIndexOf("/"))] : [])));
+  const manifests = manifestsIn(files);
   const isLayered = plan.roles.preset === "hexagonal";
   const moduleIn = (path: string): string | undefined => moduleOf(path, manifests, isLayered);
   const modulesIn = (paths: Iterable<string>): Set<string> => new Set([...paths].flatMap((path) => moduleIn(path) ?? []));
@@ -76,6 +76,18 @@ export function modeFacts(plan: Plan, files: readonly string[], owns: (port: Por
     openContracts: plan.workers.orchestrator === undefined ? plan.contracts.map(({ path }) => path).filter((path) => !files.includes(path)) : [],
     parallelEnabled: plan.limits.parallelEnabled,
   };
+}
+
+/** Modules that ports work in, by the port. Pure. */
+export function modulesOfPorts(plan: Pick<Plan, "ports" | "roles">, files: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const worked = pathsOfPorts(plan.ports, files, () => true);
+  const manifests = manifestsIn(files);
+  return new Map(plan.ports.map(({ id }) => [id, new Set(worked.get(id)!.all.flatMap((path) => moduleOf(path, manifests, plan.roles.preset === "hexagonal") ?? []))]));
+}
+
+/** Folders below the root that have a manifest of their own. */
+function manifestsIn(files: readonly string[]): ReadonlySet<string> {
+  return new Set(files.flatMap((path) => (MANIFESTS.has(nameOf(path)) && path.includes("/") ? [path.slice(0, path.lastIndexOf("/"))] : [])));
 }
 
 interface WorkedPaths {

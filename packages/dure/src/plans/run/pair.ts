@@ -1,6 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Database } from "../../durable/database.ts";
+import type { Database, Transaction } from "../../durable/database.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
@@ -19,9 +19,13 @@ import { DirectChannel, wordsIn, type ChannelMember } from "./channel.ts";
 import { grantable, grantGlobs } from "./grants.ts";
 import { withReports } from "./hooks.ts";
 import type { PortOutcome } from "./leader.ts";
+import type { PortResult } from "./merge.ts";
+import type { RunModules, Turn } from "./modules.ts";
 import { RUN_TOKENS_EXHAUSTED, type Because, type Member, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 import { LOG_MOST, wordsOf } from "./let-work.ts";
-import { exitWords, limitsOf, StepDesk, type StepDeskParts, type StepEnd, type StepEvent, type StepKey } from "./step-desk.ts";
+import { takeSharedRequest } from "./shared-requests.ts";
+import { WorkerSigns } from "./signs.ts";
+import { exitWords, limitsOf, StepDesk, uncounted, type StepDeskParts, type StepEnd, type StepEvent, type StepKey } from "./step-desk.ts";
 import { decideTry, type TriesMade, type TryBy } from "./tries.ts";
 import { escalationFor, tokensTrigger, type TriggerName } from "./triggers.ts";
 
@@ -52,10 +56,10 @@ export interface PortFiles {
   checkout(commit: string): Promise<void>;
   /** What a process may touch in the tree under this scope; `git status` works there against this commit. */
   confinement(commit: string, scope: Scope): Promise<Confinement>;
-  /** May be written everywhere, and nothing of it stays. */
-  disposable(): Confinement;
-  /** The tree may be written everywhere, and what is written stays: for the set-up alone. */
-  open(): Confinement;
+  /** Of the tree at this commit: may be written everywhere, and nothing of it stays. What lies around it is hidden as from workers. */
+  disposable(commit: string): Promise<Confinement>;
+  /** As `disposable`, and what is written stays: for the set-up alone. */
+  open(commit: string): Promise<Confinement>;
   /** Whether the set-up was done in this very tree. */
   isSetUp(): Promise<boolean>;
   /** The set-up is done; what it left beside ignored files is nobody's change. */
@@ -72,8 +76,6 @@ export interface PairParts extends StepDeskParts {
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** As the plan has it. */
-  readonly definition: (port: string) => Port;
   readonly files: (port: Port) => Promise<PortFiles>;
   readonly worker: (spec: WorkerSpec) => Worker;
   /** From the files of a commit. */
@@ -83,11 +85,12 @@ export interface PairParts extends StepDeskParts {
   /** What a worker may write beside the tree, because the plan says so. */
   readonly surroundings: (spec: WorkerSpec) => readonly string[];
   /** At most one orchestrator works at a time. */
-  readonly orchestratorTurn: <T>(work: () => Promise<T>, options: { signal: AbortSignal }) => Promise<T>;
+  readonly orchestratorTurn: Turn;
+  readonly modules: RunModules;
+  /** See `WorkerSignsOptions`. */
+  readonly stalledMs?: number | undefined;
 }
 
-/** How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least every 10 s. */
-const SIGN_EVERY_MS = 2_000;
 /** The violation that ends a worker. Source: docs/spec/plans §5. */
 const STOP_AT_VIOLATION = 2;
 /** Questions that a member may ask in one step. Source: our choice. */
@@ -174,14 +177,19 @@ class PairWork {
   async build(): Promise<PortOutcome> {
     const patience = new AbortController();
     const late = this.#watchTime(patience.signal);
+    this.#parts.modules.forget(this.#port.id);
+    let isIn = false;
     try {
-      return await this.#work();
+      const outcome = await this.#work();
+      isIn = outcome.status === "succeeded";
+      return outcome;
     } catch (error) {
       if (this.#outer.aborted) throw error;
       if (this.#late.signal.aborted) return this.#failed("time-over", { code: "PORT_TIMEOUT", message: `It took longer than ${Math.round(this.#state.timeMs / 1_000)} s.`, hint: "Give it more time, or make it smaller." });
       if (error instanceof PortFailure) return this.#failed(error.trigger, error.because, error.context);
       throw error;
     } finally {
+      if (!isIn) this.#parts.modules.forget(this.#port.id);
       patience.abort();
       await late;
       await this.#countTime().catch(() => {}); // a leader who has lost the run writes nothing
@@ -245,16 +253,11 @@ class PairWork {
   /** What the port starts from; decided once, so that a port that is tried again does not change its ground. */
   async #start(): Promise<string> {
     if (this.#state.startCommit !== null) return this.#state.startCommit;
-    const { records, lease, definition } = this.#parts;
-    const needed = new Set<string>();
-    const queue = [...this.#port.dependsOn];
-    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
-      if (needed.has(id)) continue;
-      needed.add(id);
-      queue.push(...definition(id).dependsOn);
-    }
-    const ports = await records.portsNamed(this.#run.id, [...needed]);
-    const results = ports.flatMap(({ id, resultCommit, startCommit }) => (resultCommit !== null && startCommit !== null ? [{ port: id, commit: resultCommit, base: startCommit }] : []));
+    const { records, lease, modules } = this.#parts;
+    const isOneContext = this.#run.mode?.oneContext === true;
+    const names = isOneContext ? this.#run.plan.ports.map(({ id }) => id) : [...modules.neededBy([this.#port.id])];
+    const ports = (await records.portsNamed(this.#run.id, names)).filter(({ id, status }) => !isOneContext || (status === "succeeded" && id !== this.#port.id));
+    const results = resultsOf(ports);
     const composed = await this.#files.compose(results);
     if ("conflicts" in composed) {
       const [first] = composed.conflicts;
@@ -271,7 +274,7 @@ class PairWork {
     if (setup === undefined || (await this.#files.isSetUp())) return;
     await this.#step<{ exitCode: number | null }>({ try: 0, kind: "setup", again: true }, async (step) => {
       await this.#files.checkout(start);
-      const ran = await this.#command(setup, this.#files.open(), step);
+      const ran = await this.#command(setup, await this.#files.open(start), step);
       if (ran.exitCode !== 0) throw new PortFailure("build-failed", { code: "SETUP_FAILED", message: `The set-up ended with ${exitWords(ran)}.`, hint: "Run it by hand in a fresh clone." }, { output: ran.output.slice(-4_000) });
       await this.#files.markSetUp(start);
       return { output: { exitCode: ran.exitCode }, log: ran.output };
@@ -294,11 +297,51 @@ class PairWork {
     const accepted = await this.#accept(round, commit, { wasChecked: commit === made.commit });
     const recalled = await this.#recalled(round.number);
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
+    const together = accepted.feedback.success ? await this.#together(round, commit) : undefined;
     const suggestions = part?.made.result.feedback?.suggestions ?? [];
-    const reported = withReports(accepted.feedback, await this.#channel.reports(round.number));
+    const reported = withReports(together ?? accepted.feedback, await this.#channel.reports(round.number));
     const feedback: TestFeedback = { ...reported, suggestions: [...reported.suggestions, ...suggestions].slice(0, 30) };
     if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
-    return { commit, feedback, ...(accepted.buildFailed && { buildFailed: true }) };
+    return { commit, feedback, ...((accepted.buildFailed || together) && { buildFailed: true }) };
+  }
+
+  /**
+   * Whether the port's modules still compile with what other ports have made in them; undefined when they do. Whoever comes to a module that others are in
+   * tries it with them, so the one that comes last tries it whole, and what fails is told to the port that made it fail.
+   */
+  async #together(round: Round, commit: string): Promise<TestFeedback | undefined> {
+    const { modules, records } = this.#parts;
+    const own: PortResult = { port: this.#port.id, commit, base: this.#state.startCommit! };
+    const peers = modules.peersOf(own.port);
+    if (peers.length === 0) return undefined;
+    const needed = modules.neededBy([own.port]);
+    return modules.turn(async () => {
+      const known = resultsOf((await records.portsNamed(this.#run.id, peers)).filter(({ status }) => status === "succeeded"));
+      const there = peers.flatMap((port) => modules.accepted(port) ?? known.find((result) => result.port === port) ?? []);
+      const checks = modules.checksOf([own.port, ...there.map(({ port }) => port)]);
+      const isNew = there.some(({ port }) => !needed.has(port)); // what it needs is in its own tree, and was tried with it
+      const wasTried = (await records.steps(this.#run.id, own.port)).some((step) => step.try === round.number && step.kind === "module");
+      const made = wasTried || (isNew && checks.length > 0) ? await this.#step<CheckOutput>({ try: round.number, kind: "module" }, async (step) => ({ output: await this.#tryModule([...there, own], checks, step) })) : undefined;
+      if (made?.passed !== false) modules.accept(own);
+      return made?.feedback;
+    }, { signal: this.#signal });
+  }
+
+  async #tryModule(there: readonly PortResult[], checks: readonly string[], step: PlanStep): Promise<CheckOutput> {
+    const { modules, records } = this.#parts;
+    const names = there.map(({ port }) => port);
+    const needed = [...modules.neededBy(names)].filter((port) => !names.includes(port));
+    const results = modules.inOrder([...there, ...resultsOf(await records.portsNamed(this.#run.id, needed))]);
+    const composed = await this.#files.compose(results);
+    if ("conflicts" in composed) return { passed: true }; // the merge has them written once, and tries the whole
+    await this.#files.checkout(composed.commit);
+    for (const check of checks) {
+      const broken = await this.#check(check, composed.commit, step);
+      if (!broken) continue;
+      const others = names.filter((name) => name !== this.#port.id);
+      return { passed: false, feedback: { ...broken, suggestions: [`With what ${others.slice(0, 5).join(", ")} made in the same module it does not compile any more. Keep what they may rely on, or fit to it.`, ...broken.suggestions] } };
+    }
+    return { passed: true };
   }
 
   /** A try that came to nothing that could be accepted; the next one is told why. */
@@ -343,7 +386,7 @@ class PairWork {
       const { tokens: _tokens, ...kept } = worked.result;
       const output: Made = { result: kept, commit: taken.commit ?? from, changes: taken.changes, violations: taken.violations, ...(refused.size > 0 && { refused: [...refused].slice(0, 50) }) };
       for (const { id } of unheard) await this.#channel.processed(id);
-      return { output, tokens: worked.result.tokens, log: worked.log };
+      return { output, tokens: worked.result.tokens, counted: worked.counted, log: worked.log };
     });
     const failure = this.#failureOf(made, member);
     if (failure && !this.#told.has(`${round.number} ${kind}`)) throw failure;
@@ -371,11 +414,13 @@ class PairWork {
   }
 
   async #scope(member: Member): Promise<ScopeInput> {
-    const { plan } = this.#run;
-    const base = member === "orchestrator" ? { ...scopeOf(plan, this.#port, "implementer"), exceptions: [], writes: [...this.#port.owns, ...this.#port.tests] } : scopeOf(plan, this.#port, member);
+    const { plan, mode } = this.#run;
+    const how = { oneContext: mode?.oneContext };
+    const base = member === "orchestrator" ? { ...scopeOf(plan, this.#port, "implementer", how), exceptions: [], writes: [...this.#port.owns, ...this.#port.tests] } : scopeOf(plan, this.#port, member, how);
     const grants = await Promise.all(this.#state.grants.map(async (grant) => ({ ...grant, isFolder: await this.#isFolder(grant.path) })));
     const globs = (wants: "read" | "own"): string[] => grants.filter((grant) => wants === "read" || grant.wants === "own").flatMap(({ path, isFolder }) => grantGlobs({ path, wants }, isFolder));
-    return { ...base, writes: [...base.writes, ...(member === "tester" ? [] : globs("own"))], reads: [...base.reads, ...globs("read")] };
+    const own = member === "tester" ? [] : globs("own");
+    return { ...base, writes: [...base.writes, ...own], ...(base.orchestrators && { orchestrators: { ...base.orchestrators, but: [...base.orchestrators.but, ...own] } }), reads: [...base.reads, ...globs("read")] };
   }
 
   async #isFolder(path: string): Promise<boolean> {
@@ -385,8 +430,8 @@ class PairWork {
   }
 
   /** Lets a worker work, listens to it, and stores its signs. */
-  async #let(spec: WorkerSpec, member: Member, round: Round, step: PlanStep, prompt: string, scope: Scope, confinement: Confinement, onRefused: (path: string) => void): Promise<{ result: WorkerResult; log: string }> {
-    const { records, lease, clock, sandbox, worker } = this.#parts;
+  async #let(spec: WorkerSpec, member: Member, round: Round, step: PlanStep, prompt: string, scope: Scope, confinement: Confinement, onRefused: (path: string) => void): Promise<{ result: WorkerResult; counted: number; log: string }> {
+    const { records, lease, sandbox, worker } = this.#parts;
     const listening = new AbortController();
     const signal = AbortSignal.any([this.#signal, listening.signal]);
     const mute = new AbortController();
@@ -418,8 +463,8 @@ class PairWork {
       requestAccess: (request, { signal: asking }) => this.#requestAccess(member, request, AbortSignal.any([asking, signal])),
       stopAtViolation: STOP_AT_VIOLATION,
     };
+    const signs = new WorkerSigns({ ...this.#parts, desk: this.#desk, step, port: this.#port.id, member, count: (tx, tokens) => this.#count(tx, tokens) });
     let log = "";
-    let stored = clock.monotonic();
     let result: WorkerResult | undefined;
     try {
       for await (const event of worker(spec).run(assignment, { signal: this.#signal })) {
@@ -429,29 +474,35 @@ class PairWork {
           onRefused(event.path);
           await this.#violated(event, member, round);
         }
-        if (event.type === "progress" && (clock.monotonic() - stored >= SIGN_EVERY_MS || event.progress === 1)) {
-          stored = clock.monotonic();
-          await records.stepSign(lease, step.id, { progress: event.progress, task: event.currentTask, log });
-          await this.#countTime();
-          await this.#desk.tell([{ type: "worker.progress", data: { port: this.#port.id, member, try: round.number, progress: event.progress, task: event.currentTask, tokens: event.tokensUsed } }]);
-        }
+        if (event.type === "progress") await signs.heard(event, log);
       }
     } finally {
+      signs.stop();
       listening.abort();
       await answering;
+      if (!result) await signs.lastWord(log).catch(() => {}); // a leader who has lost the run writes nothing
     }
     if (!result) throw new DureError("WORKER_FAILED", `The ${spec.kind} worker of ${this.#port.id} ended without a result.`);
-    return { result, log };
+    return { result, counted: signs.counted, log };
+  }
+
+  /** What a sign adds to the port and the run: tokens, and the time since the last one. */
+  async #count(tx: Transaction, tokens: number): Promise<void> {
+    const { records } = this.#parts;
+    const spent = this.#spentSince();
+    await records.changePorts(tx, this.#run.id, [{ position: this.#state.position, addSpentMs: spent, addTokensIn: tokens }]);
+    if (tokens > 0) this.#ofRun = await records.addTokens(tx, this.#run.id, { input: tokens, output: 0 });
+    this.#state = { ...this.#state, spentMs: this.#state.spentMs + spent, tokensIn: this.#state.tokensIn + tokens };
   }
 
   async #accept(round: Round, commit: string, { wasChecked }: { wasChecked: boolean }): Promise<AcceptOutput> {
     return this.#step<AcceptOutput>({ try: round.number, kind: "accept" }, async (step) => {
       await this.#files.checkout(commit);
       const began = this.#parts.clock.monotonic();
-      const ran = await this.#command(this.#port.acceptance, this.#files.disposable(), step);
+      const ran = await this.#command(this.#port.acceptance, await this.#files.disposable(commit), step);
       const report = readTestOutput(ran.output);
       const feedback = feedbackOf({ report, exitCode: ran.exitCode, output: ran.output, durationMs: this.#parts.clock.monotonic() - began, isComplete: !ran.outputTruncated });
-      const broken = feedback.success && this.#port.check !== undefined && !wasChecked ? await this.#check(this.#port.check, step) : undefined;
+      const broken = feedback.success && this.#port.check !== undefined && !wasChecked ? await this.#check(this.#port.check, commit, step) : undefined;
       const output: AcceptOutput = { feedback: broken ?? feedback, ...(broken && { buildFailed: true }), framework: report.framework, exitCode: ran.exitCode, because: ran.because, output: ran.output.slice(-8_000) };
       return { output, log: ran.output };
     });
@@ -461,7 +512,7 @@ class PairWork {
   async #checked(round: Round, commit: string, check: string): Promise<CheckOutput> {
     return this.#step<CheckOutput>({ try: round.number, kind: "check" }, async (step) => {
       await this.#files.checkout(commit);
-      const broken = await this.#check(check, step);
+      const broken = await this.#check(check, commit, step);
       return { output: broken ? { passed: false, feedback: broken } : { passed: true } };
     });
   }
@@ -473,8 +524,8 @@ class PairWork {
   }
 
   /** The compile command of the port; undefined when it passes. */
-  async #check(check: string, step: PlanStep): Promise<TestFeedback | undefined> {
-    const ran = await this.#command(check, this.#files.disposable(), step);
+  async #check(check: string, commit: string, step: PlanStep): Promise<TestFeedback | undefined> {
+    const ran = await this.#command(check, await this.#files.disposable(commit), step);
     if (ran.exitCode === 0) return undefined;
     return { success: false, failedTests: [], suggestions: [`The check \`${check}\` ended with ${exitWords(ran)}:\n${ran.output.slice(-4_000)}`], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } };
   }
@@ -486,7 +537,9 @@ class PairWork {
   /** A step of this port; with its end goes what it has used. */
   async #step<Output>(key: StepKey, work: (step: PlanStep) => Promise<StepEnd<Output>>): Promise<Output> {
     const { records } = this.#parts;
-    return this.#desk.step(key, work, async (tx, { output, tokens }) => {
+    return this.#desk.step(key, work, async (tx, end) => {
+      const { output } = end;
+      const tokens = uncounted(end);
       const spent = this.#spentSince();
       await records.changePorts(tx, this.#run.id, [{ position: this.#state.position, addSpentMs: spent, ...(tokens && { addTokensIn: tokens.input, addTokensOut: tokens.output }) }]);
       const ofRun = tokens ? await records.addTokens(tx, this.#run.id, tokens) : undefined;
@@ -494,7 +547,7 @@ class PairWork {
       for (const violation of violationsIn(output)) await records.violation(tx, this.#run.id, { port: this.#port.id, try: key.try, member: key.member!, path: violation.path, wanted: "write", because: violation.because, detail: sayViolation(violation.because), found: "commit" });
       const escalations = this.#tokenEscalations(tokens, ofRun);
       this.#state = { ...this.#state, spentMs: this.#state.spentMs + spent, tokensIn: this.#state.tokensIn + (tokens?.input ?? 0), tokensOut: this.#state.tokensOut + (tokens?.output ?? 0) };
-      return { escalations, events: stepEvents(key, output, tokens, this.#port.id) };
+      return { escalations, events: stepEvents(key, output, end.tokens, this.#port.id) };
     });
   }
 
@@ -589,6 +642,8 @@ class PairWork {
     if (path === undefined) return { granted: false, note: "That is no path of the repository; paths begin at its root." };
     const known = this.#state.grants.some((grant) => grant.path === path && (grant.wants === "own" || grant.wants === request.wants));
     if (known) return { granted: true, note: "It is yours already." };
+    const noted = await takeSharedRequest(this.#parts, { run: this.#run.id, port: this.#port.id, member, plan: this.#run.plan }, { ...request, path }).catch((error: unknown) => ({ granted: false, note: messageOf(error) }));
+    if (noted) return noted;
     const question = escalationFor("access-asked", {
       tenant: this.#run.tenant,
       run: this.#run.id,
@@ -711,6 +766,11 @@ function tokensExhausted(bound: { readonly of: "port" | "run"; readonly used: nu
   return new PortFailure("tokens-95", { code, message, hint: bound ? "Give it more, or make it smaller." : "Raise the budget, or wait until tomorrow." }, bound ? { of: bound.of, used: bound.used, most: bound.most } : {});
 }
 
+/** What ports have come to, of those that have. */
+function resultsOf(ports: readonly PlanPort[]): PortResult[] {
+  return ports.flatMap(({ id, resultCommit, startCommit }) => (resultCommit !== null && startCommit !== null ? [{ port: id, commit: resultCommit, base: startCommit }] : []));
+}
+
 /** A worker that failed has made its try; the next one is told why. */
 function failedTry(why: string): TestFeedback {
   return { success: false, failedTests: [], suggestions: [`The last try failed: ${why}`], metrics: { total: 0, passed: 0, failed: 0, durationMs: 0 } };
@@ -730,6 +790,7 @@ function stepEvents(key: StepKey, output: unknown, tokens: StepEnd<unknown>["tok
     const { feedback } = output as AcceptOutput;
     return [{ type: "worker.feedback", data: { port, try: key.try, success: feedback.success, ...feedback.metrics } }];
   }
+  if (key.kind === "module" && !(output as CheckOutput).passed) return [{ type: "worker.feedback", data: { port, try: key.try, success: false, ...(output as CheckOutput).feedback!.metrics } }];
   if (!key.member) return [];
   const { result, changes } = output as Made;
   return [{ type: "worker.complete", data: { port, member: key.member, try: key.try, status: result.status, changed: changes.length, tokens: (tokens?.input ?? 0) + (tokens?.output ?? 0) } }];

@@ -13,7 +13,7 @@ import { Repository } from "../workspace/repository.ts";
 import { RunStore, type TreeDiff } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import { decideMode, modeFacts } from "./mode.ts";
-import { narrowed, type Plans, type StartRun } from "./plans.ts";
+import { narrowed, runCleaned, type Plans, type StartRun } from "./plans.ts";
 import type { PlanRun, RunMode } from "./run.ts";
 import { AUTHOR } from "./work.ts";
 
@@ -169,6 +169,7 @@ export class PlanDesk {
   }
 
   async #store(run: PlanRun, signal: AbortSignal): Promise<{ repository: Repository; store: RunStore }> {
+    if (run.cleanedAt !== null) throw runCleaned(run);
     if (run.host !== this.runs.host) throw new DureError("RUN_ELSEWHERE", `The files of the run ${run.id} are on another machine.`, { class: "conflict", hint: `Ask a server on ${run.host}.` });
     const repository = await Repository.open(run.repository, { git: this.#options.git, signal });
     const store = await RunStore.open({ repository, folder: join(run.folder, "store.git"), run: run.id, base: run.baseCommit, author: AUTHOR, signal });

@@ -17,6 +17,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import type { Page } from "../../engine/api.ts";
 import type { Plan } from "../plan.ts";
 import type { TestFeedback } from "../workers/feedback.ts";
+import type { RunCleaned } from "./clean.ts";
 import { commitsOf, decideRemains, moveRun, stepCommits } from "./adopt.ts";
 import { channelMessages, sendFromOutside, type ChannelMember, type ChannelMessage } from "./channel.ts";
 import type { Elsewhere } from "./elsewhere.ts";
@@ -25,7 +26,7 @@ import { takeTestReport, type ReportAnswer } from "./hooks.ts";
 import { becauseOf, reportOf, RunLeader, type LeaderParts } from "./leader.ts";
 import { ORCHESTRATOR } from "./merge.ts";
 import { emit, RunRecords, type PlanViolation } from "./records.ts";
-import { isRunEnded, type PlanPort, type PlanRun, type PlanRunStatus, type PlanStep, type RunOrder } from "./run.ts";
+import { isRunEnded, type Because, type PlanPort, type PlanRun, type PlanRunStatus, type PlanStep, type RunOrder } from "./run.ts";
 import { escalationFor, orderOf, pathsIn } from "./triggers.ts";
 import { ORCHESTRATOR_TRIES, TRIES_MOST } from "./tries.ts";
 
@@ -36,6 +37,10 @@ const RUNS_TOPIC = "plan-runs";
 export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeReady" | "tidy"> & {
   /** Ends processes that a dead leader of the run has left. */
   readonly clear: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
+  /** Why the files of an ended run are worth keeping; undefined: they are not. */
+  readonly whyKept: (run: PlanRun, ports: readonly PlanPort[], steps: readonly PlanStep[], options: { signal: AbortSignal }) => Promise<Because | undefined>;
+  /** Removes the folder and the refs of a run, whatever is in them; again is nothing. */
+  readonly remove: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
 };
 
 export interface PlansOptions {
@@ -58,6 +63,8 @@ export interface PlansOptions {
   readonly running?: number;
   /** How to go on with runs of a machine that is gone. Absent: they wait for it. */
   readonly elsewhere?: Elsewhere | undefined;
+  /** Files of runs that ended longer ago are removed by themselves, milliseconds, where nothing unmerged goes with them. Default 90 days, as their rows. */
+  readonly keepFilesMs?: number;
   /** A machine without a living process for longer than this is gone, in milliseconds. Default 60 s. Source: our choice; a restart takes seconds. */
   readonly hostGoneMs?: number;
 }
@@ -92,6 +99,21 @@ export interface RunDetail extends PlanRun {
   readonly orchestrator: readonly PlanStep[];
 }
 
+/** Which runs are cleaned, and how. */
+export interface CleanRuns {
+  readonly run?: string | undefined;
+  /** Ended longer ago, milliseconds. Default 7 days. */
+  readonly olderThanMs?: number | undefined;
+  /** What is on no branch, or in no commit, goes too. */
+  readonly force?: boolean | undefined;
+  /** Removes nothing; says what would be done. */
+  readonly dryRun?: boolean | undefined;
+  /** Where the last page ended. */
+  readonly after?: number | undefined;
+  /** At most 100, which is the default. */
+  readonly limit?: number | undefined;
+}
+
 export type RunFrame =
   /** How the run stands; what follows comes behind `position`. */
   | { readonly kind: "run"; readonly run: RunDetail; readonly position: string }
@@ -109,6 +131,13 @@ const RUNNING_MOST = 20;
 const ORDER_WAIT_MS = 5_000;
 const ORDER_LOOK_MS = 50;
 const PAGE_DEFAULT = 50;
+/** Runs that are cleaned by one request, and by themselves each hour. Source: our choice; one takes some tenths of a second. */
+const CLEAN_MOST = 100;
+const CLEAN_AT_ONCE = 20;
+const CLEAN_EVERY_MS = 3_600_000;
+const CLEAN_AFTER_MS = 7 * 86_400_000;
+const KEEP_FILES_MS = 90 * 86_400_000;
+const GOES_ON: Because = { code: "RUN_GOING", message: "It goes on, or somebody wants something of it.", hint: "Cancel it, or look again when it has ended." };
 /** Characters of what the operator says at once, and words that a port hears in all. Source: our choice. */
 const WORDS_MOST = 8_000;
 const SAYINGS_MOST = 50;
@@ -134,6 +163,9 @@ export class Plans {
   readonly #cancels: Cancel[] = [];
   #looking: Promise<void> | undefined;
   #lookAgain = false;
+  #cleaning: Promise<void> | undefined;
+  /** The last run that was looked at, by its number. */
+  #cleanAfter = 0;
   #seenAt = -Infinity;
 
   constructor(options: PlansOptions) {
@@ -177,6 +209,11 @@ export class Plans {
         void this.#look();
       }),
     );
+    this.#cancels.push(
+      clock.every(CLEAN_EVERY_MS, () => {
+        this.#cleaning ??= this.#cleanOld().finally(() => (this.#cleaning = undefined));
+      }),
+    );
     void this.#look();
   }
 
@@ -185,6 +222,7 @@ export class Plans {
     for (const cancel of this.#cancels.splice(0)) cancel();
     this.#over.abort(new DureError("PROCESS_STOPPED", "The runs of this process were stopped.", { class: "unavailable" }));
     await this.#looking;
+    await this.#cleaning;
     await Promise.allSettled([...this.#leading.values()].map(({ finished }) => finished));
   }
 
@@ -232,6 +270,7 @@ export class Plans {
   /** Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `TRIES_EXHAUSTED`, `PATH_INVALID`, `RUN_ORDER_REFUSED`. */
   async order(id: string, order: RunOrder, { tenant = "", by, signal = this.#signal }: { tenant?: string; by: string; signal?: AbortSignal }): Promise<{ carriedOut: boolean }> {
     const run = await this.#find(id, tenant);
+    if (run.cleanedAt !== null) throw runCleaned(run);
     if (order.type === "retry" || order.type === "skip") {
       const port = await this.records.port(id, order.port);
       if (!port) throw portUnknown(run, order.port);
@@ -344,14 +383,84 @@ export class Plans {
     return { items, nextCursor: rows.length > limit && last ? Buffer.from(String(last.seq)).toString("base64url") : null };
   }
 
-  /** Rows of ended runs age; their files are the merge's to remove, with proof. */
+  /** Rows of ended runs age with their files: what could still be merged is known as long as it is there. Of a machine that is gone nobody removes the files. */
   retentionRule(): SweepRule {
-    return {
-      name: "plan-runs",
-      keep: "90d",
-      sweep: async (tx, { keepMs, limit }) =>
-        (await tx.query({ name: "plan.purge", text: "delete from dure.plan_runs where id in (select id from dure.plan_runs where finished_at < clock_timestamp() - $1::double precision * interval '1 millisecond' limit $2) returning id" }, [keepMs, limit])).length,
-    };
+    return { name: "plan-runs", keep: "90d", sweep: async (tx, { keepMs, limit }) => (await tx.query(PURGE, [keepMs, limit])).length };
+  }
+
+  // --- cleaning
+
+  /**
+   * Removes the files and refs of ended runs of this machine, at most `limit`, oldest first; their history stays. One that goes on, that somebody wants
+   * something of, or whose result is on no branch is kept and says why; `force` removes what is on no branch too. `run`: this one alone, however old.
+   * Throws `RUN_UNKNOWN`, `RUN_ELSEWHERE`.
+   */
+  async clean(wanted: CleanRuns, { tenant, signal = this.#signal }: { tenant?: string | undefined; signal?: AbortSignal } = {}): Promise<{ readonly items: readonly RunCleaned[]; readonly next: number | null }> {
+    const { host } = this.#options;
+    if (wanted.run !== undefined) {
+      const run = await this.#find(wanted.run, tenant ?? "");
+      if (run.host !== host) throw new DureError("RUN_ELSEWHERE", `The files of the run ${run.id} are on another machine.`, { class: "conflict", hint: `Ask a server on ${run.host}.` });
+      return { items: [await this.#clean(run.id, wanted, signal)], next: null };
+    }
+    const limit = Math.min(wanted.limit ?? CLEAN_MOST, CLEAN_MOST);
+    const found = await this.records.cleanable({ tenant, host, olderThanMs: wanted.olderThanMs ?? CLEAN_AFTER_MS, after: wanted.after ?? 0, limit });
+    const items: RunCleaned[] = [];
+    for (const { id } of found) {
+      signal.throwIfAborted();
+      items.push(await this.#clean(id, wanted, signal));
+    }
+    return { items, next: found.length === limit ? found.at(-1)!.seq : null };
+  }
+
+  async #clean(id: string, { force = false, dryRun = false }: CleanRuns, signal: AbortSignal): Promise<RunCleaned> {
+    const { leases, logger, events } = this.#options;
+    const kept = (run: PlanRun, because: Because): RunCleaned => ({ run: id, plan: run.plan.name, outcome: "kept", because });
+    try {
+      const held = await leases.hold(
+        `run:${id}`,
+        async (lease, { signal: whileHeld }): Promise<RunCleaned> => {
+          const run = (await this.records.run(id))!;
+          const done: RunCleaned = { run: id, plan: run.plan.name, outcome: "cleaned" };
+          const [ports, steps, orders] = await Promise.all([this.records.ports(id), this.records.steps(id), this.records.openOrders(id)]);
+          if (run.cleanedAt === null && (!isRunEnded(run.status) || orders.length > 0)) return kept(run, GOES_ON);
+          const work = this.#options.work({ records: this.records, lease, run });
+          const because = force || run.cleanedAt !== null ? undefined : await work.whyKept(run, ports, steps, { signal: whileHeld });
+          if (because) return kept(run, because);
+          if (dryRun) return done;
+          // From here on nobody begins anything on it; who dies in the middle leaves a run that is cleaned to its end next time.
+          const began = await this.records.write(lease, async (tx) => {
+            const free = await this.records.beginClean(tx, id);
+            if (free && run.cleanedAt === null) await emit(tx, [{ type: "run.cleaned", role: "orchestration", run: id, data: { plan: run.plan.name } }]);
+            return free;
+          });
+          if (!began) return kept(run, GOES_ON);
+          await work.clear(run, { signal: whileHeld });
+          await work.remove(run, { signal: whileHeld });
+          await this.records.write(lease, (tx) => this.records.cleaned(tx, id));
+          events.announce();
+          logger.info({ run: id }, `the files and refs of run ${id} of ${run.plan.name} were cleaned away`);
+          return done;
+        },
+        { signal },
+      );
+      if (held.ok) return held.value;
+      return kept((await this.records.run(id))!, GOES_ON);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ run: id, code: codeOf(error), error: messageOf(error) }, `run ${id} could not be cleaned`);
+      return kept((await this.records.run(id))!, becauseOf(error));
+    }
+  }
+
+  /** Every hour some runs that are old enough, one page after the other. Never rejects. */
+  async #cleanOld(): Promise<void> {
+    const { keepFilesMs = KEEP_FILES_MS, logger } = this.#options;
+    try {
+      const { next } = await this.clean({ olderThanMs: keepFilesMs, after: this.#cleanAfter, limit: CLEAN_AT_ONCE }, { signal: this.#signal });
+      this.#cleanAfter = next ?? 0;
+    } catch (error) {
+      if (!this.#signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "old runs could not be cleaned; trying again in an hour");
+    }
   }
 
   async #find(id: string, tenant: string): Promise<PlanRun> {
@@ -515,9 +624,24 @@ export class Plans {
   }
 }
 
+/** Cleaned ones, and those of machines that have not been seen for as long. */
+const PURGE = {
+  name: "plan.purge",
+  text: `delete from dure.plan_runs where id in (
+      select r.id from dure.plan_runs r where r.finished_at < clock_timestamp() - $1::double precision * interval '1 millisecond'
+        and (r.cleaned_at is not null or not exists (select 1 from dure.plan_hosts h where h.host = r.host and h.seen_at > clock_timestamp() - $1::double precision * interval '1 millisecond'))
+      limit $2) returning id`,
+};
+
 function sameRequest(known: { run: PlanRun; bodyHash: string }, bodyHash: string, key: string): PlanRun {
   if (known.bodyHash === bodyHash) return known.run;
   throw new DureError("IDEMPOTENCY_KEY_REUSED", `The key ${key} was used for another run.`, { class: "conflict", hint: "Use a new key for a new request." });
+}
+
+/** Of a cleaned run there is only its history. */
+export function runCleaned({ id, report }: PlanRun): DureError {
+  const branch = report?.branch;
+  return new DureError("RUN_CLEANED", `The files of the run ${id} were cleaned away.`, { class: "conflict", hint: branch === undefined ? "Begin another run." : `Its result was the branch ${branch}; if that is still there, merge it with git.` });
 }
 
 function portUnknown(run: PlanRun, port: string): DureError {

@@ -192,8 +192,9 @@ export class RunRecords {
     await this.write(lease, (tx) => tx.query(STEP_PROCESS, [id, storable(identity)]));
   }
 
-  async stepSign(lease: Lease, id: number, sign: { progress?: number; task?: string; tokensIn?: number; tokensOut?: number; log?: string }): Promise<void> {
-    await this.write(lease, (tx) => tx.query(STEP_SIGN, [id, sign.progress ?? null, sign.task ?? null, sign.tokensIn ?? null, sign.tokensOut ?? null, sign.log === undefined ? null : tail(sign.log)]));
+  /** A sign of a worker. `tokensIn`: of all starts of the step so far. */
+  async stepSign(tx: Transaction, id: number, sign: { progress: number; task: string; tokensIn: number; log: string }): Promise<void> {
+    await tx.query(STEP_SIGN, [id, sign.progress, sign.task, sign.tokensIn, tail(sign.log)]);
   }
 
   async endStep(tx: Transaction, id: number, end: { output: unknown; tokensIn?: number; tokensOut?: number; log?: string }): Promise<void> {
@@ -252,6 +253,24 @@ export class RunRecords {
   async violations(run: string, port?: string): Promise<readonly PlanViolation[]> {
     const rows = await this.#database.query<Omit<PlanViolation, "at"> & { at: Date }>(VIOLATIONS, [run, port ?? null]);
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
+  }
+
+  // --- clean
+
+  /** Ended runs of a machine whose files are there, oldest first, and those of which a part is gone. `tenant` undefined: of all. */
+  async cleanable(about: { tenant: string | undefined; host: string; olderThanMs: number; after: number; limit: number }): Promise<readonly { id: string; seq: number }[]> {
+    return this.#database.query(CLEANABLE, [about.tenant ?? null, about.host, about.olderThanMs, about.after, Math.min(about.limit, PAGE)]);
+  }
+
+  /** From now on nobody works on the run, and its questions need no answer. False: somebody wants something of it. */
+  async beginClean(tx: Transaction, run: string): Promise<boolean> {
+    if ((await tx.query(BEGIN_CLEAN, [run])).length === 0) return false;
+    await this.settle(tx, run, {});
+    return true;
+  }
+
+  async cleaned(tx: Transaction, run: string): Promise<void> {
+    await tx.query(CLEANED, [run]);
   }
 
   // --- who leads
@@ -362,6 +381,7 @@ interface RunRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly finished_at: Date | null;
+  readonly clean_began_at: Date | null;
 }
 
 function runOf(row: RunRow): PlanRun {
@@ -390,6 +410,7 @@ function runOf(row: RunRow): PlanRun {
     createdAt: row.created_at.getTime(),
     updatedAt: row.updated_at.getTime(),
     finishedAt: row.finished_at?.getTime() ?? null,
+    cleanedAt: row.clean_began_at?.getTime() ?? null,
   };
 }
 
@@ -537,8 +558,7 @@ const BEGIN_STEP = {
 const STEP_PROCESS = { name: "plan.step_process", text: "update dure.plan_steps set process = $2 where id = $1" };
 const STEP_SIGN = {
   name: "plan.step_sign",
-  text: `update dure.plan_steps set progress = greatest(progress, coalesce($2, progress)), task = coalesce($3, task), tokens_in = coalesce($4, tokens_in), tokens_out = coalesce($5, tokens_out),
-    log = coalesce($6, log), seen_at = clock_timestamp() where id = $1 and status = 'running'`,
+  text: "update dure.plan_steps set progress = greatest(progress, $2), task = $3, tokens_in = $4, log = $5, seen_at = clock_timestamp() where id = $1 and status = 'running'",
 };
 const END_STEP = {
   name: "plan.end_step",
@@ -572,6 +592,16 @@ const WAITING = {
       and (l.holder is null or l.renewed_at < clock_timestamp() - interval '6 seconds' or exists (select 1 from dure.processes p where p.id = l.holder and p.ended_at is not null))
     order by r.seq limit 50`,
 };
+const CLEANABLE = {
+  name: "plan.cleanable",
+  text: `select id, seq from dure.plan_runs
+    where host = $2 and ($1::text is null or tenant = $1) and cleaned_at is null and seq > $4
+      and (clean_began_at is not null or (finished_at <= clock_timestamp() - $3::double precision * interval '1 millisecond' and status in ('success', 'partial', 'failed', 'cancelled')))
+    order by seq limit $5`,
+};
+const BEGIN_CLEAN = { name: "plan.begin_clean", text: `update dure.plan_runs r set clean_began_at = coalesce(clean_began_at, clock_timestamp()), updated_at = clock_timestamp()
+    where id = $1 and (clean_began_at is not null or not exists (select 1 from dure.plan_orders o where o.run = r.id and o.outcome is null)) returning id` };
+const CLEANED = { name: "plan.cleaned", text: "update dure.plan_runs set cleaned_at = clock_timestamp(), updated_at = clock_timestamp() where id = $1" };
 const HOST_SEEN = { name: "plan.host_seen", text: "insert into dure.plan_hosts (host) values ($1) on conflict (host) do update set seen_at = clock_timestamp()" };
 const CLAIM_LISTEN = {
   name: "plan.claim_listen",

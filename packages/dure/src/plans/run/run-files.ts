@@ -41,6 +41,7 @@ export function runFiles(parts: FilesParts): RunFiles {
   return {
     compose: (base, results) => store.compose(base, results, { message: `Lay the results of ${results.length} ports over ${base.slice(0, 12)}\n`, at: run.createdAt, signal }),
     read: async (commit, path) => textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+    list: async (commit) => [...(await store.listing(commit, { signal })).keys()].map(pathText),
     publish: () => parts.publisher.publish(signal),
     point: async (commit) => {
       await point(store, "result", commit, signal);
@@ -76,8 +77,8 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
       await tree.makePrivateGit(commit, scope, { signal });
       return confined(await tree.confinement(commit, scope, { repository, signal }));
     },
-    disposable: () => confined({ cwd: tree.tree, writable: [tree.scratch], readOnly: [], hidden: [], disposable: [tree.tree] }),
-    open: () => confined({ cwd: tree.tree, writable: [tree.tree, tree.scratch], readOnly: [], hidden: [], disposable: [] }),
+    disposable: async (commit) => confined({ ...(await tree.surroundings(commit, { repository, signal })), cwd: tree.tree, writable: [tree.scratch], disposable: [tree.tree] }),
+    open: async (commit) => confined({ ...(await tree.surroundings(commit, { repository, signal })), cwd: tree.tree, writable: [tree.tree, tree.scratch], disposable: [] }),
     isSetUp: async () => (await tree.setup()) !== undefined,
     markSetUp: async (commit) => void (await tree.markSetup(commit, { signal })),
     take: async ({ parent, scope, message, name, at }) => {

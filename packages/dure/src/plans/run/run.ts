@@ -47,11 +47,15 @@ export interface PlanRun {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly finishedAt: number | null;
+  /** Its files and refs were removed, or are being removed: only its history is left. */
+  readonly cleanedAt: number | null;
 }
 
 /** How the ports are worked on, and why. Source: docs/spec/plans §5, "When". */
 export interface RunMode {
   readonly mode: "in-order" | "parallel";
+  /** The plan is so small that its ports share one context: each goes on from what those before it made, and reads what all own. It writes its own alone. */
+  readonly oneContext?: boolean;
   readonly because: string;
   /** Each condition with its value, as shown. */
   readonly conditions: readonly { readonly name: string; readonly value: string; readonly holds: boolean }[];
@@ -68,6 +72,8 @@ export interface RunReport {
   /** The integration command on the merged tree. */
   readonly integration?: { readonly passed: boolean; readonly exitCode: number | null; readonly output: string; readonly blamed?: readonly string[] };
   readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[]; readonly solvedBy?: string }[];
+  /** Changes of shared files that ports asked for; `applied`: they are in the result. Absent: nobody asked. */
+  readonly shared?: readonly { readonly path: string; readonly ports: readonly string[]; readonly applied: boolean }[];
 }
 
 /** A port of a run. */
@@ -104,7 +110,7 @@ export interface PathGrant {
 }
 
 /** What is done in a try: each kind once. Source of the order: docs/spec/plans §4. */
-export type StepKind = "contracts" | "setup" | "implement" | "test" | "accept" | "check" | "merge" | "integrate";
+export type StepKind = "contracts" | "setup" | "implement" | "test" | "accept" | "check" | "module" | "merge" | "shared" | "integrate";
 export type Member = "implementer" | "tester" | "orchestrator";
 
 /** A step of a port. Done: it is never made again, and its output is what the next one goes on from. */

@@ -31,6 +31,8 @@ export interface StepKey {
 export interface StepEnd<Output> {
   readonly output: Output;
   readonly tokens?: { readonly input: number; readonly output: number };
+  /** Of these tokens those that signs of the worker have counted. */
+  readonly counted?: number;
   readonly log?: string;
 }
 
@@ -78,7 +80,8 @@ export class StepDesk {
     this.#signal.throwIfAborted();
     const asked = await records.write(lease, async (tx) => {
       const { tokens, log, output } = end;
-      await records.endStep(tx, step.id, { output, ...(tokens && { tokensIn: tokens.input, tokensOut: tokens.output }), ...(log !== undefined && { log }) });
+      // What earlier starts of it have used stays in its row.
+      await records.endStep(tx, step.id, { output, ...(tokens && { tokensIn: step.tokensIn + tokens.input, tokensOut: step.tokensOut + tokens.output }), ...(log !== undefined && { log }) });
       const { escalations = [], events = [] } = await atEnd(tx, end);
       if (escalations.length > 0) await inbox.raise(tx, escalations);
       await emit(tx, this.events(events));
@@ -101,6 +104,18 @@ export class StepDesk {
     return ran;
   }
 
+  /** A sign of the step's worker. `tokens`: what it has used in this start; `beside` writes in the same transaction. */
+  async sign(step: PlanStep, sign: { readonly progress: number; readonly task: string; readonly log: string; readonly tokens: number }, beside: (tx: Transaction) => Promise<void>, events: readonly StepEvent[]): Promise<void> {
+    const { records, lease, announce } = this.#parts;
+    const { tokens, ...words } = sign;
+    await records.write(lease, async (tx) => {
+      await records.stepSign(tx, step.id, { ...words, tokensIn: step.tokensIn + tokens });
+      await beside(tx);
+      await emit(tx, this.events(events));
+    });
+    announce();
+  }
+
   async tell(events: readonly StepEvent[]): Promise<void> {
     const { records, lease, announce } = this.#parts;
     await records.write(lease, (tx) => emit(tx, this.events(events)));
@@ -110,6 +125,11 @@ export class StepDesk {
   events(events: readonly StepEvent[]): NewPlatformEvent[] {
     return events.map(({ type, data }) => ({ type, role: "orchestration", run: this.#run.id, data: { plan: this.#run.plan.name, ...data } }));
   }
+}
+
+/** Of what a step has used that which no sign has counted yet. Pure; of one kind it may be below zero, for signs know the sum alone. */
+export function uncounted({ tokens, counted = 0 }: Pick<StepEnd<unknown>, "tokens" | "counted">): { readonly input: number; readonly output: number } | undefined {
+  return tokens && { input: tokens.input - counted, output: tokens.output };
 }
 
 export function exitWords({ exitCode, because, signal }: SandboxEnd): string {

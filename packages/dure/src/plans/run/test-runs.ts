@@ -50,6 +50,8 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   const inbox = new Inbox({ database, notifications });
   const work = (): RunWork => ({
     clear: async () => {},
+    whyKept: async () => undefined,
+    remove: async () => {},
     tidy: async () => {},
     mergeReady: async () => {},
     prepare: async (run) => ({ maxConcurrency: options.maxConcurrency ?? run.plan.limits.maxConcurrency }),

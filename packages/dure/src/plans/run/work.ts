@@ -16,12 +16,14 @@ import { Repository } from "../workspace/repository.ts";
 import { RunStore } from "../workspace/store.ts";
 import type { CommitFiles } from "../context/gather.ts";
 import { brief } from "./brief.ts";
+import { removeRun, whyKept } from "./clean.ts";
 import { escaped } from "./grants.ts";
 import { letWork, workEnd } from "./let-work.ts";
 import { listenRange, ListenRanges, LISTEN_SLOTS } from "./listen.ts";
 import type { LeaderParts } from "./leader.ts";
 import { mergeRun, mergeSoFar, ORCHESTRATOR, type MergeParts } from "./merge.ts";
 import { decideMode, modeFacts } from "./mode.ts";
+import { makeTurn, RunModules } from "./modules.ts";
 import { buildPort, type PairParts, type PortFiles } from "./pair.ts";
 import type { RunWork } from "./plans.ts";
 import type { RunRecords } from "./records.ts";
@@ -53,6 +55,8 @@ export interface WorkParts {
   readonly remote?: string | undefined;
   /** First of the TCP ports that are given out. */
   readonly listenFrom?: number;
+  /** A worker without a sign for longer is stalled, milliseconds. Default 10 s. Source: docs/spec/plans §6. */
+  readonly stalledMs?: number | undefined;
 }
 
 /** Who commits. The address is nobody's. */
@@ -64,8 +68,6 @@ const CONTRACTS_MS = 30 * 60_000;
 /** The work of one run under one lease: its repository, its trees, its workers. */
 export function runWork(parts: WorkParts, { records, lease, run: opened }: { records: RunRecords; lease: Lease; run: PlanRun }): RunWork {
   let place: Promise<Place> | undefined;
-  let orchestrator: Promise<unknown> = Promise.resolve();
-  const definitions = new Map(opened.plan.ports.map((port) => [port.id, port]));
   const ranges = new ListenRanges(ORCHESTRATOR);
 
   const open = (run: PlanRun, signal: AbortSignal): Promise<Place> => {
@@ -84,18 +86,12 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
   };
   const worker = (spec: WorkerSpec): Worker => parts.worker(spec, opened);
   const surroundings = (spec: WorkerSpec | undefined): readonly string[] => (spec?.writable ?? []).map((place) => place.replace(/^~(?=\/|$)/, parts.userHome ?? "~"));
-  /** One after the other; a turn that fails lets the next one come. */
-  const orchestratorTurn = async <T>(work: () => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> => {
-    const before = orchestrator;
-    const gone = Promise.withResolvers<void>();
-    orchestrator = gone.promise;
-    try {
-      await before;
-      signal.throwIfAborted();
-      return await work();
-    } finally {
-      gone.resolve();
-    }
+  const orchestratorTurn = makeTurn();
+  let modules: Promise<RunModules> | undefined;
+  const modulesOf = (run: PlanRun, { repository }: Place, signal: AbortSignal): Promise<RunModules> => {
+    modules ??= repository.listFiles(run.baseCommit, { signal }).then((files) => new RunModules(run.plan, files.map(({ path }) => path)));
+    modules.catch(() => (modules = undefined));
+    return modules;
   };
 
   const mergeParts = async (run: PlanRun, signal: AbortSignal): Promise<MergeParts> => {
@@ -104,7 +100,14 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
     return { ...parts, records, lease, sandbox: there.sandbox, store: runFiles(files), tree: () => portFiles(ORCHESTRATOR, files), worker, brief: async (request, commit) => brief(request, await there.reading(commit, signal), { signal }), environment };
   };
 
+  const cleaning = (signal: AbortSignal) => ({ git: parts.git, author: AUTHOR, remote: parts.remote === undefined ? undefined : (repository: Repository) => new RunRemote({ repository, remote: parts.remote!, env: parts.env }), signal });
+
   return {
+    whyKept: (run, ports, steps, { signal }) => whyKept(run, ports, steps, cleaning(signal)),
+    remove: async (run, { signal }) => {
+      const { warning } = await removeRun(run, cleaning(signal));
+      if (warning !== undefined) parts.logger.warn({ run: run.id }, `run ${run.id} was cleaned, but ${warning}`);
+    },
     clear: async (run) => {
       for (const { process } of await records.strayProcesses(run.id)) {
         const end = await endProcess(process, { clock: parts.clock });
@@ -144,13 +147,13 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
         records,
         lease,
         sandbox: there.sandbox,
-        definition: (id) => definitions.get(id)!,
         files: (definition) => portFiles(definition.id, { ...there, run, home: parts.home, lease: { processId: parts.processId, epoch: lease.epoch }, signal }),
         worker,
         brief: async (request, commit) => brief(request, await there.reading(commit, signal), { signal }),
         environment,
         surroundings,
         orchestratorTurn,
+        modules: await modulesOf(run, there, signal),
       };
       try {
         return await buildPort(run, port, pair, { signal });
@@ -217,9 +220,9 @@ async function writeContracts(
     const scope = makeScope(scopeInput);
     const port: Port = { id: ORCHESTRATOR, title: "Contracts", goal: `Write the interfaces that the ports share, and nothing else: ${paths.join(", ")}.\n\n${run.plan.ports.map(({ id, goal }) => `- ${id}: ${goal}`).join("\n")}`, role: ORCHESTRATOR, owns: paths, tests: [], dependsOn: [], acceptance: "every contract is there and not empty", timeoutMs: CONTRACTS_MS };
     const briefing = await brief({ run, port, member: "orchestrator", scope: scopeInput, tryNumber: 1, triesMost: 1 }, await there.reading(run.baseCommit, signal), { signal });
-    const worked = await letWork({ run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope, files, commit: run.baseCommit, parts: { ...parts, records, lease, sandbox: there.sandbox, worker }, env: environment(port, spec, files, step), timeMs: CONTRACTS_MS, signal });
+    const worked = await letWork({ run, port: ORCHESTRATOR, spec, step, prompt: briefing.prompt, scope, files, commit: run.baseCommit, desk, parts: { ...parts, records, lease, sandbox: there.sandbox, worker }, env: environment(port, spec, files, step), timeMs: CONTRACTS_MS, signal });
     const taken = await files.take({ parent: run.baseCommit, scope, message: `Write the contracts\n\n${worked.result.summary}`, name: `${ORCHESTRATOR}/contracts`, at: step.startedAt });
-    return { output: { commit: taken.commit ?? run.baseCommit, summary: worked.result.summary, violations: taken.violations }, tokens: worked.result.tokens, log: worked.log };
+    return { output: { commit: taken.commit ?? run.baseCommit, summary: worked.result.summary, violations: taken.violations }, tokens: worked.result.tokens, counted: worked.counted, log: worked.log };
   }, workEnd({ run, port: ORCHESTRATOR, try: 1, parts: { records } }));
   const left = await missingAt(made.commit);
   if (left.length > 0) throw new DureError("CONTRACTS_MISSING", `The orchestrator has not written ${left.join(", ")}. It said: ${made.summary.slice(0, 300)}`, { class: "conflict", hint: "Write them by hand and commit them, or try another worker." });

@@ -115,6 +115,8 @@ export class WorkerDesk {
   used(tokens: { readonly input: number; readonly output: number }): void {
     this.tokens.input += tokens.input;
     this.tokens.output += tokens.output;
+    this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
+    this.#put(this.#progress); // what is paid is told at once: nobody else knows it when we die
     const { tokens: bound } = this.#assignment.limits;
     if (bound !== undefined && this.tokensUsed > bound) this.stop(workerError("WORKER_TOKENS", `The worker used ${this.tokensUsed} tokens of ${bound}.`));
   }

@@ -80,19 +80,7 @@ export function isReadClosed(scope: Scope, folder: string): boolean {
  *
  * Throws `SCOPE_THROUGH_LINK`, `SCOPE_TOO_SCATTERED`.
  */
-export async function confine(options: {
-  readonly scope: Scope;
-  readonly listing: Listing;
-  /** Absolute and real. */
-  readonly tree: string;
-  readonly scratch: string;
-  /** The person's working tree; undefined for a bare repository. */
-  readonly original: string | undefined;
-  /** Folders with objects and settings of git, absolute. */
-  readonly stores: readonly string[];
-  /** Folders in which other ports' trees are, absolute; the tree and its scratch folder may lie in one. */
-  readonly neighbours: readonly string[];
-}): Promise<Confinement> {
+export async function confine(options: TreeSurroundings & { readonly scope: Scope; readonly listing: Listing; readonly scratch: string }): Promise<Confinement> {
   const { scope, listing, tree, scratch } = options;
   const places = placesOf(scope);
   const writable = new Set<string>();
@@ -146,6 +134,23 @@ export async function confine(options: {
   };
 }
 
+/** Where a tree lies. Absolute and real paths. */
+export interface TreeSurroundings {
+  readonly tree: string;
+  /** The person's working tree; undefined for a bare repository. */
+  readonly original: string | undefined;
+  /** Folders with objects and settings of git. */
+  readonly stores: readonly string[];
+  /** Folders in which other ports' trees are; the tree and its scratch folder may lie in one. */
+  readonly neighbours: readonly string[];
+}
+
+/** What processes in a tree are kept from that have no scope, such as the plan's own commands: everything around it but software. */
+export async function confineSurroundings(around: TreeSurroundings, listing: Listing): Promise<Pick<Confinement, "hidden" | "readOnly">> {
+  const persons = await personsFiles(around, [], [...listing.keys()].filter(isText).map(textOf));
+  return { hidden: [...persons.hidden, ...around.stores, ...around.neighbours], readOnly: persons.readOnly };
+}
+
 /** The fewest folders and files that stand for what is withheld. A folder does when all that the commit has in it is, and nothing in it could be written or is a contract. Pure. */
 export function withheldOf(scope: Scope, paths: readonly string[]): string[] {
   if (scope.withheld === undefined) return [];
@@ -159,7 +164,7 @@ export function withheldOf(scope: Scope, paths: readonly string[]): string[] {
  * The person's working tree, and the main one of a linked worktree: hidden, but for the software that lies in it. Where it is a
  * home folder, or holds the programs of this very process, only what the commit has is hidden: a worker could not start without the rest.
  */
-async function personsFiles({ original, stores, tree }: { original: string | undefined; stores: readonly string[]; tree: string }, forbidden: readonly string[], paths: readonly string[]): Promise<Pick<Confinement, "hidden" | "readOnly">> {
+async function personsFiles({ original, stores, tree }: TreeSurroundings, forbidden: readonly string[], paths: readonly string[]): Promise<Pick<Confinement, "hidden" | "readOnly">> {
   const mains = stores.flatMap((store) => (basename(store) === ".git" ? [dirname(store)] : []));
   const roots = [...new Set([...(original === undefined ? [] : [original]), ...mains])].filter((root) => !isWithin(root, tree));
   const hidden: string[] = [];

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { isHiddenFrom, type Scope } from "../scope.ts";
-import { confine } from "./confinement.ts";
+import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
 import { onDisk, removeAll, writeWhole } from "./files.ts";
 import { sameEntry, type TreeEntry } from "./listing.ts";
 import type { Residue } from "./owned-changes.ts";
@@ -162,8 +162,16 @@ export class PortTree {
   /** What a process may touch here under a scope. Makes folders that it may write. The person's own files, other ports' trees and all stores of git are hidden. */
   async confinement(commit: string, scope: Scope, { repository, signal }: Waiting & { repository: Repository }): Promise<Confinement> {
     const listing = await this.#store.listing(commit, { signal });
-    const original = repository.facts.isBare ? undefined : repository.root;
-    return onDisk(this.tree, () => confine({ scope, listing, tree: this.tree, scratch: this.scratch, original, stores: [repository.commonDir, this.#store.folder], neighbours: [dirname(this.#store.folder), dirname(this.#folder)] }));
+    return onDisk(this.tree, () => confine({ ...this.#around(repository), scope, listing, scratch: this.scratch }));
+  }
+
+  /** What a command of the plan is kept from here, which may touch the whole tree: the same as a worker, but for what is withheld in the tree. */
+  async surroundings(commit: string, { repository, signal }: Waiting & { repository: Repository }): Promise<Pick<Confinement, "hidden" | "readOnly">> {
+    return confineSurroundings(this.#around(repository), await this.#store.listing(commit, { signal }));
+  }
+
+  #around(repository: Repository): TreeSurroundings {
+    return { tree: this.tree, original: repository.facts.isBare ? undefined : repository.root, stores: [repository.commonDir, this.#store.folder], neighbours: [dirname(this.#store.folder), dirname(this.#folder)] };
   }
 
   /**
@@ -178,16 +186,21 @@ export class PortTree {
     const made = [...(await this.#store.list(`ports/${this.#port}/`, { signal })).values()];
     const commits = [...new Set([...made, commit])];
     if (!(await repository.hasReachable(commits, keptBy, { signal }))) throw notSafe(this.#port, `not all of its ${commits.length} commits are reachable from ${keptBy.slice(0, 3).join(", ") || "any ref"}`, "Publish the run's store first.");
+    const own = await this.uncommitted(commit, { signal });
+    if (own.length > 0) throw notSafe(this.#port, `it holds what no commit has: ${own.slice(0, 5).join(", ")}`, "Commit it, or check the tree out anew.");
+    this.#store.forget(this.tree);
+    await rename(this.#folder, `${this.#folder}.removed`);
+    await removeAll(Buffer.from(`${this.#folder}.removed`));
+  }
+
+  /** Paths in which the files differ from those of a commit, but for what the setup left. A tree without any file has nothing to lose. */
+  async uncommitted(commit: string, { signal }: Waiting = {}): Promise<readonly string[]> {
     const listing = await this.#store.listing(commit, { signal });
     const residue = (await this.setup())?.residue ?? new Map();
     const { found } = await this.#store.scan(this.tree, listing, { fileBytes: WHOLE_BYTES, most: MAX_RESIDUE + 10, ignore: "ignored", signal });
     const own = found.filter((one) => !isLeftBySetup(one, residue, listing));
-    // A removal that died has left nothing behind; there is nothing to lose.
-    const isEmpty = own.length === listing.size && own.every(({ kind }) => kind === "missing");
-    if (own.length > 0 && !isEmpty) throw notSafe(this.#port, `it holds what no commit has: ${own.slice(0, 5).map(({ key }) => textOf(key)).join(", ")}`, "Commit it, or check the tree out anew.");
-    this.#store.forget(this.tree);
-    await rename(this.#folder, `${this.#folder}.removed`);
-    await removeAll(Buffer.from(`${this.#folder}.removed`));
+    const isEmpty = own.length === listing.size && own.every(({ kind }) => kind === "missing"); // a removal that died left it so
+    return isEmpty ? [] : own.map(({ key }) => textOf(key));
   }
 
   /** Writes files of a commit that are not there. */

@@ -151,6 +151,20 @@ export class Repository {
     if (missing.length > 0) throw new DureError("PUBLISH_INCOMPLETE", `${missing.length} of ${wanted.size} refs of run ${run} did not arrive in ${this.root}: ${listed(missing)}.`, { hint: "Something else writes to refs/dure there; the work itself is safe in the run's store." });
   }
 
+  /** Removes all refs of a run; what only they held git may clean up. Branches stay. */
+  async forget(run: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const prefix = this.#runRef(run, "");
+    const refs = await this.refsOf(run, { signal });
+    if (refs.size === 0) return;
+    await this.git.run(["update-ref", "--stdin"], { at: this.at, input: [...refs].map(([name, commit]) => `delete ${prefix}${name} ${commit}\n`).join(""), signal });
+  }
+
+  /** Names in full of what a person keeps commits by: branches, tags, and branches of remotes. */
+  async branchesAndTags({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<string[]> {
+    const names = await Promise.all(["refs/heads/", "refs/tags/", "refs/remotes/"].map(async (prefix) => [...(await listRefs(this.git, this.at, prefix, signal)).keys()].map((name) => `${prefix}${name}`)));
+    return names.flat();
+  }
+
   /** Whether all commits are here and reachable from the refs. */
   async hasReachable(commits: readonly string[], refs: readonly string[], { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
     return verifyReachable(this.git, this.at, commits, refs, signal);

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { parsePlan } from "../plan-file.ts";
+import { makeTurn, RunModules } from "./modules.ts";
+
+const never = new AbortController().signal;
+
+test("turns come one after the other; who is aborted while it waits leaves at once, and lets nobody in early", async () => {
+  const turn = makeTurn();
+  const gate = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const first = turn(async () => {
+    order.push("first begins");
+    await gate.promise;
+    order.push("first ends");
+  }, { signal: never });
+  const leaving = new AbortController();
+  const second = turn(async () => void order.push("second"), { signal: leaving.signal });
+  const third = turn(async () => void order.push("third"), { signal: never });
+
+  leaving.abort(new Error("time is over"));
+  await expect(second).rejects.toThrow("time is over");
+  expect(order).toEqual(["first begins"]);
+  gate.resolve();
+  await Promise.all([first, third]);
+
+  expect(order).toEqual(["first begins", "first ends", "third"]);
+});
+
+test("a turn that fails lets the next one come", async () => {
+  const turn = makeTurn();
+  const failing = turn(() => Promise.reject(new Error("no")), { signal: never });
+  await expect(failing).rejects.toThrow("no");
+  await expect(turn(async () => "yes", { signal: never })).resolves.toBe("yes");
+});
+
+test("peers are the ports of a module in which something is compiled, in any of 10,000 ports", () => {
+  const many = Array.from({ length: 9_998 }, (_, index) => ({ id: `p${index}`, role: "r", goal: "g", acceptance: "true", owns: [`src/one/${index}.ts`], ...(index === 0 && { check: "tsc" }) }));
+  const beside = [{ id: "x", role: "r", goal: "g", acceptance: "true", owns: ["src/two/x.ts"] }, { id: "y", role: "r", goal: "g", acceptance: "true", owns: ["src/two/y.ts"] }];
+  const plan = parsePlan("plan.json", JSON.stringify({ plan: "many", roles: "modules", workers: { default: { kind: "offline" } }, ports: [...many, ...beside] }));
+
+  const modules = new RunModules(plan, []);
+
+  expect(modules.peersOf("p7")).toHaveLength(9_997);
+  expect(modules.peersOf("x")).toEqual([]); // nothing is compiled there
+  expect(modules.checksOf(["p0", "p1", "p0"])).toEqual(["tsc"]);
+}, 60_000);

@@ -1,0 +1,106 @@
+import { buildGraph } from "../graph.ts";
+import type { Plan } from "../plan.ts";
+import type { PortResult } from "./merge.ts";
+import { modulesOfPorts } from "./mode.ts";
+
+/** Something that one does after the other. */
+export type Turn = <T>(work: () => Promise<T>, options: { signal: AbortSignal }) => Promise<T>;
+
+/** One after the other; a turn that fails lets the next one come, and who is aborted while it waits leaves at once. */
+export function makeTurn(): Turn {
+  let last: Promise<void> = Promise.resolve();
+  return async (work, { signal }) => {
+    const before = last;
+    const gone = Promise.withResolvers<void>();
+    last = gone.promise;
+    let isOurs = false;
+    try {
+      await orAborted(before, signal);
+      isOurs = true;
+      return await work();
+    } finally {
+      if (isOurs) gone.resolve();
+      else void before.then(gone.resolve); // whoever comes next still waits for the one before us
+    }
+  };
+}
+
+async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason as Error);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    await Promise.race([promise, aborted.promise]);
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Which ports of a run work in the same modules, and what of a module is in: results that were accepted here and may not be recorded yet. A port comes
+ * to those that are in by a turn, so the one that breaks their module is always the one that comes; with the last one the module is whole.
+ */
+export class RunModules {
+  readonly turn: Turn = makeTurn();
+  readonly #modules: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Ports by module; of modules alone that something is compiled in. */
+  readonly #members: ReadonlyMap<string, readonly string[]>;
+  readonly #checks: ReadonlyMap<string, string | undefined>;
+  readonly #needs: ReadonlyMap<string, readonly string[]>;
+  readonly #order: ReadonlyMap<string, number>;
+  readonly #accepted = new Map<string, PortResult>();
+
+  /** @param files of the base. */
+  constructor(plan: Plan, files: readonly string[]) {
+    this.#modules = modulesOfPorts(plan, files);
+    this.#checks = new Map(plan.ports.map(({ id, check }) => [id, check]));
+    const all = Map.groupBy([...this.#modules].flatMap(([port, names]) => [...names].map((name) => ({ port, name }))), ({ name }) => name);
+    this.#members = new Map([...all].map(([name, members]) => [name, members.map(({ port }) => port)] as const).filter(([, ports]) => ports.some((port) => this.#checks.get(port) !== undefined)));
+    this.#needs = new Map(plan.ports.map(({ id, dependsOn }) => [id, dependsOn]));
+    const graph = buildGraph(plan.ports);
+    this.#order = new Map(graph.order.map((index, position) => [graph.ids[index]!, position]));
+  }
+
+  /** Ports beside this one that work in a module of its, in which something is compiled. */
+  peersOf(port: string): readonly string[] {
+    const names = [...(this.#modules.get(port) ?? [])];
+    return [...new Set(names.flatMap((name) => this.#members.get(name) ?? []))].filter((other) => other !== port);
+  }
+
+  /** Compile commands of ports, each once, in their order. */
+  checksOf(ports: readonly string[]): readonly string[] {
+    return [...new Set(ports.flatMap((port) => this.#checks.get(port) ?? []))];
+  }
+
+  /** All that ports need, through others too; without themselves unless one needs another. */
+  neededBy(ports: readonly string[]): ReadonlySet<string> {
+    const needed = new Set<string>();
+    const queue = ports.flatMap((port) => this.#needs.get(port) ?? []);
+    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+      if (needed.has(id)) continue;
+      needed.add(id);
+      queue.push(...(this.#needs.get(id) ?? []));
+    }
+    return needed;
+  }
+
+  /** What is needed comes first. */
+  inOrder(results: readonly PortResult[]): readonly PortResult[] {
+    return results.toSorted((one, other) => this.#order.get(one.port)! - this.#order.get(other.port)!);
+  }
+
+  accept(result: PortResult): void {
+    this.#accepted.set(result.port, result);
+  }
+
+  /** The port is worked on anew, or has failed. */
+  forget(port: string): void {
+    this.#accepted.delete(port);
+  }
+
+  accepted(port: string): PortResult | undefined {
+    return this.#accepted.get(port);
+  }
+}
