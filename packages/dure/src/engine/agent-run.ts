@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Clock } from "../kernel/clock.ts";
 import { withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, isAbort, messageOf, type ErrorClass } from "../kernel/errors.ts";
-import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
+import { isObject, jsonCopy, type Json, type JsonObject } from "../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
 import { runAttempts } from "../models/attempts.ts";
 import type { Llm } from "../models/card.ts";
@@ -389,11 +389,11 @@ export class AgentRun {
     if (past?.record) return past.record.value as EffectOutcome<unknown>;
 
     const context = { session: facts.session, turn: facts.turnId, agent: this.#key };
-    const key = tool.key ? [facts.session, name, ...tool.key(input)].join("/") : `${facts.session}/${facts.turnId}/${path}`;
+    const key = tool.key ? [facts.effects, name, ...tool.key(input)].join("/") : `${facts.effects}/${facts.turnId}/${path}`;
     let outcome: EffectOutcome<unknown>;
     if (tool.effect === "once") {
       const needed = approved ?? (tool.approval && (tool.approval.when?.(input) ?? true) ? await this.#environment.approvalFor(name, tool, input) : undefined);
-      const call = needed ? { key: `${facts.session}/approval/${needed.id}`, approval: needed.id } : { key, repeatsFailed: tool.key !== undefined };
+      const call = needed ? { key: `${facts.effects}/approval/${needed.id}`, approval: needed.id } : { key, repeatsFailed: tool.key !== undefined };
       outcome = await this.#environment.once({ tool, name, input, context, ...call }).catch((error: unknown) => {
         if (codeOf(error) !== "EFFECT_KEY_REUSED") throw error;
         return { status: "failed", error: { code: "EFFECT_KEY_REUSED", message: `${name} was called for the same thing with other arguments before.` } } as const;
@@ -418,7 +418,7 @@ export class AgentRun {
         async (callSignal) => tool.execute(input, { ...context, signal: callSignal }, { signal: callSignal }),
         { signal },
       );
-      return { status: "done", result: (result ?? null) as unknown };
+      return { status: "done", result: jsonCopy(result, `What the tool "${name}" gave`) };
     } catch (error) {
       signal.throwIfAborted();
       return { status: "failed", error: { code: codeOf(error) ?? "TOOL_FAILED", message: messageOf(error) } };
@@ -467,8 +467,7 @@ export class AgentRun {
     const value = await work(signal);
     signal.throwIfAborted();
     journal.record(path, `step:${name}`, value);
-    // The caller gets what a replay will give: JSON.
-    return (value === undefined ? null : JSON.parse(JSON.stringify(value))) as T;
+    return jsonCopy(value, name) as T; // what a replay will give
   }
 
   #context(): AgentContext {

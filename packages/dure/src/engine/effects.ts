@@ -1,7 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
-import { canonicalJson } from "../kernel/json.ts";
+import { canonicalJson, jsonCopy, type Json } from "../kernel/json.ts";
 import type { EffectStatus, IntentAnswer } from "../durable/turns.ts";
 import type { AnyTool, ProbeAnswer, ToolContext } from "./tool.ts";
 import type { EffectOutcome } from "./turn-context.ts";
@@ -156,8 +156,9 @@ export class OnceRunner {
         async (callSignal) => tool.execute(input, { ...call.context, key, attempt, signal: callSignal }, { signal: callSignal }),
         { signal },
       );
-      await this.#ledger.settle(key, "done", { result: result ?? null });
-      return { status: "done", result: result ?? null };
+      const kept = storedResult(name, result);
+      await this.#ledger.settle(key, "done", { result: kept });
+      return { status: "done", result: kept };
     } catch (error) {
       signal.throwIfAborted();
       if (codeOf(error) === "TURN_FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE") throw error;
@@ -238,6 +239,15 @@ const CALLS_MOST = 5;
 /** Before the next call under the rule `replay`, milliseconds: what is down may come up again. Source: our choice; doubling, under 4 s in all. */
 function replayPauseMs(calls: number): number {
   return 250 * 2 ** (calls - 1);
+}
+
+/** It has happened, whatever it gave: a result that cannot be stored is told as such, and is no reason to do it again. */
+function storedResult(name: string, result: unknown): Json {
+  try {
+    return jsonCopy(result, `What "${name}" gave`);
+  } catch (error) {
+    return { error: { code: codeOf(error) ?? "VALUE_NOT_JSON", message: messageOf(error) } };
+  }
 }
 
 function unknownEffect({ name, key, input }: OnceCall, because: string): EffectUnknownError {

@@ -92,6 +92,10 @@ const UNSERVED_MS = 300_000;
 const ACCEPT_WITHIN_MS = 10_000;
 /** Readers on other processes look at least this often, milliseconds. Source: DESIGN "Event log". */
 const READ_EVERY_MS = 500;
+/** Until a turn whose end could not be written is led again, milliseconds, doubled each time; and how many such turns are known at most. Source: our choice. */
+const REST_FIRST_MS = 1_000;
+const REST_MOST_MS = 60_000;
+const RESTING_MOST = 1_000;
 
 /**
  * Conversations over journaled turns. Accepting stores the message; a turn then runs here, or anywhere, until its `DONE`
@@ -109,6 +113,8 @@ export class Engine implements Conversations {
   readonly #runs = new Map<string, TurnRun>();
   /** Turns whose acceptance is on its way: the look for unattended turns must not take them for lost. */
   readonly #accepting = new Set<string>();
+  /** Turns whose end could not be written: how often, and until when they are left alone, by the monotonic clock. */
+  readonly #resting = new Map<string, { readonly tries: number; readonly until: number }>();
   readonly #waiters = new Map<string, Set<() => void>>();
   readonly #cancels: Cancel[] = [];
   #stopping = false;
@@ -462,11 +468,26 @@ export class Engine implements Conversations {
     void run.finished.then(({ end, next }) => {
       this.#runs.delete(held.turn);
       this.#wake(held.turn);
+      if (end === "failed") this.#rest(held.turn);
+      else this.#resting.delete(held.turn);
       if (end === "done") {
         if (next !== null) void this.#claim(next);
         else if (run.answeredBy) this.#folder.consider(held.session, run.answeredBy, run.memoryTurns);
       }
     });
+  }
+
+  /** The end of this turn could not be written: the next life begins later, the later the oftener. */
+  #rest(turn: string): void {
+    const { tries } = this.#resting.get(turn) ?? { tries: 0 };
+    const oldest = this.#resting.keys().next();
+    if (this.#resting.size >= RESTING_MOST && !oldest.done) this.#resting.delete(oldest.value); // it is led again at the next look
+    this.#resting.set(turn, { tries: tries + 1, until: this.#options.clock.monotonic() + Math.min(REST_FIRST_MS * 2 ** tries, REST_MOST_MS) });
+  }
+
+  #atRest(): readonly string[] {
+    const now = this.#options.clock.monotonic();
+    return [...this.#resting].filter(([, { until }]) => until > now).map(([turn]) => turn);
   }
 
   async #claim(turn: string, how: { isUnserved?: boolean } = {}): Promise<void> {
@@ -494,7 +515,7 @@ export class Engine implements Conversations {
           if (this.#stopping || lease.aborted || room <= 0) return;
           const most = Math.min(CLAIM_AT_ONCE, room);
           const options = { services: [...this.#services.keys()], unservedMs: UNSERVED_MS, limit: most };
-          const turns = (await this.#store.unattended([...this.#runs.keys(), ...this.#accepting], options)).filter(({ id }) => !this.#accepting.has(id));
+          const turns = (await this.#store.unattended([...this.#runs.keys(), ...this.#accepting, ...this.#atRest()], options)).filter(({ id }) => !this.#accepting.has(id));
           await Promise.all(turns.map(({ id, isUnserved }) => this.#claim(id, { isUnserved })));
           if (turns.length < most) return;
         }

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
+import { jsonCopy } from "../kernel/json.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { JournalRow, StoredModelCall } from "../durable/turns.ts";
 import type { TurnFrame } from "./api.ts";
@@ -114,11 +115,15 @@ export class TurnJournal {
     }
   }
 
-  /** Gathers what recovery gives back at this place. `cheap`: losing it costs nothing, so nobody needs to wait for it. */
+  /**
+   * Gathers what recovery gives back at this place: a copy, so that whoever changes the value later changes no record. Throws
+   * `VALUE_NOT_JSON`, and has gathered nothing. `cheap`: losing it costs nothing, so nobody needs to wait for it.
+   */
   record(path: string, name: string, value: unknown, { cheap = false }: { cheap?: boolean } = {}): void {
+    const data = jsonCopy(value, `What "${name}" gave`);
     this.#closeChunk();
     if (!cheap) this.#mustWrite = true;
-    this.#rows.push({ seq: ++this.#seq, place: `${path} ${name}`, type: "RECORD", data: value ?? null });
+    this.#rows.push({ seq: ++this.#seq, place: `${path} ${name}`, type: "RECORD", data });
   }
 
   call(call: StoredModelCall): void {
@@ -225,6 +230,15 @@ export class TurnJournal {
     if (this.#shownText !== "") listener({ event: { type: "LLM_TOKEN", data: this.#shownText } });
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Forgets what is gathered, for it cannot be written, but for the model calls, which have cost something. The turn ends without it. */
+  abandon(): void {
+    this.#cancelTimer();
+    this.#rows = [];
+    this.#chunk = NO_CHUNK;
+    this.#mustWrite = false;
+    this.#failure = undefined;
   }
 
   /** Writes nothing more; for a run that was fenced or has ended. */

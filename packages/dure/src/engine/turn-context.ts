@@ -71,6 +71,8 @@ export interface TurnMachinery {
 export interface TurnFacts {
   readonly turnId: string;
   readonly session: string;
+  /** How keys of effects begin: with this session, not with another that had its id before and may be known to the outside. */
+  readonly effects: string;
   readonly message: string;
   readonly slots: JsonObject | undefined;
   readonly confirmId: string | undefined;
@@ -90,7 +92,7 @@ export interface TurnFacts {
  * A handler's view of its turn. After a crash the handler runs again from its top: what it did through this object
  * gives its recorded result, so everything that is not a function of the turn belongs into `step`, `now`, `random` or `id`.
  */
-export class TurnContext implements TurnFacts {
+export class TurnContext implements Omit<TurnFacts, "effects"> {
   readonly turnId: string;
   readonly session: string;
   readonly message: string;

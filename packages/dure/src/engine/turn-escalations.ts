@@ -91,6 +91,19 @@ export function divergedEscalation(turn: ClaimedTurn, locale: string, error: Div
   };
 }
 
+/** Names what the turn had done to the outside, for its own record of it could not be stored. */
+export function unwrittenEscalation(turn: ClaimedTurn, locale: string, because: string, effects: readonly TurnEffect[]): TurnEscalation {
+  return {
+    ...escalationOf(turn),
+    type: "blocked",
+    severity: "high",
+    subject: `unwritten/${turn.turn}`,
+    ...titled(localeOf(locale) === "en" ? "What a turn had done could not be stored, so it ended with an error." : "처리한 내용을 저장하지 못해 오류로 끝냈어요. 이미 처리된 일이 있는지 확인해 주세요."),
+    context: { because, message: turn.messages.map(({ text }) => text).join("\n"), effects },
+    suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
+  };
+}
+
 function escalationOf(turn: ClaimedTurn): Pick<TurnEscalation, "id" | "tenant" | "source"> {
   return { id: newId("escalation"), tenant: turn.tenant, source: { session: turn.session, turn: turn.turn, service: turn.service } };
 }

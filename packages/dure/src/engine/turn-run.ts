@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
-import { isObject, type JsonObject } from "../kernel/json.ts";
+import { isObject, jsonCopy, type JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Done, HookRecord, TraceAgent, TurnError, TurnEvent } from "../kernel/turn-events.ts";
 import type { Llm } from "../models/card.ts";
@@ -25,7 +25,7 @@ import type { StateManager } from "./state.ts";
 import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
 import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
-import { ApprovalPendingError, divergedEscalation, effectEscalation, unusedEscalation, type AskingPlace, type TurnEscalation } from "./turn-escalations.ts";
+import { ApprovalPendingError, divergedEscalation, effectEscalation, unusedEscalation, unwrittenEscalation, type AskingPlace, type TurnEscalation } from "./turn-escalations.ts";
 import { storedCall } from "./stored-call.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
 
@@ -55,6 +55,13 @@ class StoppedError extends DureError {
   }
 }
 
+/** `fenced`: it belongs to another life. `failed`: its end could not be written. */
+export interface RunEnd {
+  readonly end: "done" | "fenced" | "failed";
+  /** The session's next turn. */
+  readonly next: string | null;
+}
+
 /**
  * One life of one turn: choose service and flow, run the handler against the journal, end with one `DONE`.
  *
@@ -65,7 +72,7 @@ export class TurnRun implements TurnMachinery {
   readonly held: ClaimedTurn;
   readonly journal: TurnJournal;
   /** Settles when this life is over; never rejects. `next` is the session's next turn, which this process now holds. */
-  readonly finished: Promise<{ end: "done" | "fenced"; next: string | null }>;
+  readonly finished: Promise<RunEnd>;
   /** Exchanges in the memory that this run stored, and the service that answered; the folder looks at them. */
   memoryTurns = 0;
   get answeredBy(): LeafService | undefined {
@@ -167,8 +174,7 @@ export class TurnRun implements TurnMachinery {
 
   // --- life
 
-  async #run(): Promise<{ end: "done" | "fenced"; next: string | null }> {
-    const { logger } = this.#environment;
+  async #run(): Promise<RunEnd> {
     try {
       // A microtask later, so that whoever made this run can attach readers before the first event.
       await Promise.resolve();
@@ -177,10 +183,7 @@ export class TurnRun implements TurnMachinery {
       this.#environment.budgets?.ended(this.held.turn);
       return { end: "done", next };
     } catch (error) {
-      if (!(error instanceof FencedError) && !this.#environment.lease.aborted) {
-        logger.error({ turn: this.held.turn, session: this.held.session, code: codeOf(error), error: messageOf(error) }, "a turn could not be ended here; another life will");
-      }
-      return { end: "fenced", next: null };
+      return await this.#endWithout(error);
     } finally {
       this.journal.close();
       this.#environment.lease.removeEventListener("abort", this.#onLeaseLost);
@@ -449,8 +452,8 @@ export class TurnRun implements TurnMachinery {
     let outcome = past?.record?.value as EffectOutcome<unknown> | undefined;
     if (!outcome) {
       const { session, turn } = this.held;
-      const call = { tool, name, input: tool.inputSchema.parse(input) as unknown, key: [session, name, ...options.key].join("/"), context: { session, turn, agent: name } };
-      const permit = await this.#approvals.permitFor({ ...call, key: this.#ledgerKey(call.key) });
+      const call = { tool, name, input: tool.inputSchema.parse(input) as unknown, key: [this.#facts.effects, name, ...options.key].join("/"), context: { session, turn, agent: name } };
+      const permit = await this.#approvals.permitFor(call);
       if (permit.is === "allowed") outcome = await this.#runOnce({ ...call, approval: permit.approval }, options.onSettled);
       else this.#settled((outcome = REFUSED), options.onSettled);
       this.journal.record(path, stepName, outcome);
@@ -461,14 +464,7 @@ export class TurnRun implements TurnMachinery {
     return outcome;
   }
 
-  /** The key begins with the session: with this one, not with another that had its id before and may be known to the outside. */
-  #ledgerKey(key: string): string {
-    const { session, incarnation } = this.held;
-    return `${session}/${incarnation}${key.slice(session.length)}`;
-  }
-
-  async #runOnce({ key, ...rest }: OnceCall, onSettled?: (outcome: EffectOutcome<unknown>) => void): Promise<EffectOutcome<unknown>> {
-    const call = { ...rest, key: this.#ledgerKey(key) };
+  async #runOnce(call: OnceCall, onSettled?: (outcome: EffectOutcome<unknown>) => void): Promise<EffectOutcome<unknown>> {
     const work = (async () => {
       const outcome = await inToolSpan(call.name, () => this.#once.run(call, { signal: this.#environment.lease }), (ended) => (ended.status === "failed" ? ended.error.code : undefined));
       if (outcome.status === "stopped") throw new StoppedError();
@@ -507,8 +503,7 @@ export class TurnRun implements TurnMachinery {
     const value = await work(this.#signal);
     this.#signal.throwIfAborted();
     this.journal.record(path, `step:${name}`, value);
-    // The caller gets what a replay will give: JSON.
-    return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as unknown);
+    return jsonCopy(value, name); // what a replay will give
   }
 
   now(): number {
@@ -650,6 +645,43 @@ export class TurnRun implements TurnMachinery {
     return this.#finishTrouble(waits ? error : new StoppedError());
   }
 
+  /**
+   * The last ways to an end: what the turn has gathered cannot be written, so it ends without it; and if that cannot be written either,
+   * with nothing but its error. A person is told what it had done to the outside. Else the turn rests, and is led again later.
+   */
+  async #endWithout(error: unknown): Promise<RunEnd> {
+    const { held } = this;
+    const { logger, store, lease } = this.#environment;
+    const facts = { turn: held.turn, session: held.session, code: codeOf(error), error: messageOf(error) };
+    for (const end of [() => this.#finishTrouble(error), () => this.#finishBare(error)]) {
+      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || lease.aborted) return { end: "fenced", next: null };
+      try {
+        this.journal.abandon();
+        const effects = await store.effectsOf(held.turn, { signal: lease });
+        this.#escalations.splice(0, Infinity, unwrittenEscalation(held, this.#facts.locale, messageOf(error), effects));
+        const next = await end();
+        logger.error(facts, "what a turn had done could not be stored; it ended without");
+        return { end: "done", next };
+      } catch (failure) {
+        if (failure instanceof FencedError || lease.aborted) return { end: "fenced", next: null };
+        logger.error({ ...facts, failure: messageOf(failure) }, "a turn could not be ended");
+      }
+    }
+    return { end: "failed", next: null };
+  }
+
+  async #finishBare(error: unknown): Promise<string | null> {
+    const { held } = this;
+    const { store, devMode, lease, clock } = this.#environment;
+    const payload: DonePayload = { message: troubleText(error, this.#facts.locale), nextAction: "ASK", error: turnErrorOf(error, { devMode }) };
+    const done = doneOf(payload, { id: held.turn, locale: this.#facts.locale, state: {}, hooks: [], agents: [], elapsedMs: clock.monotonic() - this.#startedAt });
+    const doneSeq = this.journal.nextSeq();
+    const bare = { turn: held.turn, session: held.session, epoch: held.epoch, stopped: true, done, done_seq: doneSeq, rows: [], calls: [], completed: [], outbox: [] };
+    const { next } = await store.finish({ ...bare, escalations: this.#escalations, events: [doneEvent(held, held.service, done)] }, { signal: lease });
+    this.journal.tellDone(doneSeq, { type: "DONE", data: done });
+    return next;
+  }
+
   /** What the service says of its error. One that cannot say it leaves it to the engine. */
   #ownWords(error: TurnError, facts: ErrorFacts): string | undefined {
     if (this.#leaf?.kind !== "service") return undefined;
@@ -679,6 +711,7 @@ function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: str
   return {
     turnId: held.turn,
     session: held.session,
+    effects: `${held.session}/${held.incarnation}`,
     message: held.messages.map((message) => message.text).join("\n"),
     slots: input.slots,
     confirmId: input.confirm_id,

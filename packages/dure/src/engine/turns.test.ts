@@ -374,6 +374,121 @@ test.each([["undefined", undefined], ["null", null]])("a step, of a flow or of a
   expect((await t.engine.turn({ session: "s1", message: "go" }).done).message).toBe("flow null, agent null");
 });
 
+test.each([["a new session", false], ["a session that is there", true]])("an acceptance in %s whose answer is lost before it is committed is asked again and found, not stored twice or refused", async (_, isThere) => {
+  const service = defineService({ name: "steps", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: "ok" })) } });
+  await using t = await startTestEngine(service);
+  if (isThere) await t.engine.turn({ session: "s1", message: "hello" }).done;
+  const asked = { turn: "turn_lost", session: "s1", tenant: "", service: "steps", version: "1", author: "person", message: "go", input: {}, policy: "queue", max_waiting: 10, title: "go", events: [], holder: null };
+  const accept = { text: "select dure.accept_turn($1) as value" };
+  const first = Promise.withResolvers<void>();
+  const commit = Promise.withResolvers<void>();
+
+  const lost = t.database.transaction(async (tx) => {
+    await tx.query(accept, [JSON.stringify(asked)]);
+    first.resolve();
+    await commit.promise;
+  });
+  await first.promise;
+  const again = t.database.query<{ value: unknown }>(accept, [JSON.stringify({ ...asked, again: true })]);
+  await expect.poll(async () => (await t.database.query({ text: "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'" })).length).toBe(1);
+  commit.resolve();
+  await lost;
+
+  expect((await again)[0]!.value).toMatchObject({ outcome: "accepted", turn: "turn_lost", again: true });
+  expect(await t.database.query({ text: "select text from dure.messages where turn_id = 'turn_lost'" })).toHaveLength(1);
+});
+
+const circular: { self?: unknown } = {};
+circular.self = circular;
+test.each([["a BigInt", 50_000n], ["a cycle", circular], ["ten thousand levels", JSON.parse("[".repeat(10_000) + "]".repeat(10_000)) as unknown]])(
+  "a step, of a flow or of an agent, that gives %s ends its turn with an error that says so",
+  async (_, value) => {
+    const looks = customAgent({
+      name: "looks",
+      run: async (context) => {
+        await context.step("stock", () => value);
+        return AgentResult.success({ message: "unreachable" });
+      },
+    });
+    const flows = {
+      FLOW: flow(async (turn) => turn.done({ message: String(await turn.step("stock", () => value)) })),
+      AGENT: flow(async (turn) => turn.done({ message: (await turn.agent("looks", "…")).text })),
+    };
+    for (const [name, handler] of Object.entries(flows)) {
+      await using t = await startTestEngine(defineService({ name: "steps", agents: { looks }, flows: { [name]: handler } }), { devMode: true });
+
+      const { error } = await t.engine.turn({ session: "s1", message: "go" }).done;
+
+      expect(error).toMatchObject({ code: "VALUE_NOT_JSON", message: expect.stringContaining('What "step:stock" gave cannot be stored') as string });
+    }
+  },
+);
+
+test("what a handler does with a step's value afterwards changes no record of it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const book = { entries: ["first"] };
+  const service = (waits: boolean): Service =>
+    defineService({
+      name: "steps",
+      agents: {},
+      flows: {
+        DEFAULT: flow(async (turn) => {
+          const read = await turn.step("book", () => book);
+          const before = read.entries.join();
+          book.entries.push("second");
+          read.entries.push("third");
+          await turn.step("wait", async () => {
+            reached.resolve();
+            if (waits) await gate.promise;
+          });
+          return turn.done({ message: before });
+        }),
+      },
+    });
+  await using t = await startTestEngine(service(true));
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  t.fence();
+  gate.resolve();
+  await using other = await startTestEngine(service(false), { on: { url: t.url } });
+  await releaseAll(other);
+
+  let last;
+  for await (const { event } of other.engine.read(turnId)) last = event;
+  expect(last).toMatchObject({ type: "DONE", data: { message: "first" } });
+});
+
+test("a turn whose records the database refuses ends without them, and a person is told what it had done", async () => {
+  const service = defineService({ name: "steps", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: String(await turn.step("stock", () => 3)) })) } });
+  await using t = await startTestEngine(service);
+  await t.database.query({ text: "alter table dure.turn_events add constraint refused check (type <> 'RECORD')" });
+
+  const done = await t.engine.turn({ session: "s1", message: "go" }).done;
+
+  expect(done.error).toBeDefined();
+  expect(await t.database.query({ text: "select type, status, context->>'because' as because from dure.escalations" })).toEqual([{ type: "blocked", status: "open", because: expect.stringContaining("refused") as string }]);
+  await t.database.query({ text: "alter table dure.turn_events drop constraint refused" });
+  expect((await t.engine.turn({ session: "s1", message: "go" }).done).message).toBe("3");
+});
+
+test("a turn whose end cannot be written is led again later and later, and ends when it can", async () => {
+  const service = defineService({ name: "steps", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: "ok" })) } });
+  await using t = await startTestEngine(service);
+  await t.database.query({ text: "alter table dure.turns add constraint refused check (status <> 'done') not valid" });
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  const lives = async (): Promise<number> => (await t.database.query<{ epoch: number }>({ text: "select epoch from dure.turns where id = $1" }, [turnId]))[0]!.epoch;
+
+  const startedAt = performance.now();
+  await expect.poll(lives, { timeout: 20_000 }).toBeGreaterThanOrEqual(3); // after one second, and two more
+  expect(performance.now() - startedAt).toBeGreaterThan(2_500);
+  await t.database.query({ text: "alter table dure.turns drop constraint refused" });
+
+  let last;
+  for await (const { event } of t.engine.read(turnId)) last = event;
+  expect(last).toMatchObject({ type: "DONE", data: { message: "ok" } });
+});
+
 test("a turn of an older version ends with TURN_DIVERGED unless its handler looks at the version", async () => {
   const reached = Promise.withResolvers<void>();
   const service = (version: string, looks: boolean, wait: boolean): Service =>

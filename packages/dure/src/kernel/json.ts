@@ -1,3 +1,5 @@
+import { DureError, messageOf } from "./errors.ts";
+
 /** What can be stored and sent without loss. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 export type JsonObject = { readonly [key: string]: Json | undefined };
@@ -8,6 +10,25 @@ export function canonicalJson(value: unknown): string {
     if (typeof member !== "object" || member === null || Array.isArray(member)) return member;
     return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
   });
+}
+
+/**
+ * The value as it is after it was stored: a copy, without what JSON leaves out; nothing is null. Throws `VALUE_NOT_JSON` where it
+ * cannot be stored at all: a BigInt, a cycle, more levels than the stack has.
+ *
+ * @param what names the value in the error, such as `What the step "stock" gave`.
+ */
+export function jsonCopy(value: unknown, what: string): Json {
+  if (value === undefined || value === null || typeof value === "string" || typeof value === "boolean") return value ?? null;
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    return text === undefined ? null : (JSON.parse(text) as Json);
+  } catch (error) {
+    throw new DureError("VALUE_NOT_JSON", `${what} cannot be stored: ${messageOf(error).split("\n", 1)[0]}.`, {
+      class: "input",
+      hint: "Give texts, numbers, lists and objects of them; a BigInt as text, and no object that holds itself.",
+    });
+  }
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -256,6 +256,12 @@ begin
     on conflict do nothing;
     select * into s from dure.sessions where id = v_session for update;
   end if;
+  if (p->>'again')::boolean then -- the first statement, whose answer was lost, may have been committed while we waited for its lock
+    select t.* into v_old from dure.messages m join dure.turns t on t.id = m.turn_id where m.session_id = v_session and m.asked = v_turn;
+    if found then
+      return jsonb_build_object('outcome', 'accepted', 'turn', v_old.id, 'session', v_session, 'status', v_old.status, 'again', true);
+    end if;
+  end if;
   if s.tenant <> p->>'tenant' then
     raise exception using errcode = 'DU404', message = 'foreign session';
   end if;
