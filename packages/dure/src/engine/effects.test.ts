@@ -7,6 +7,7 @@ import { chatAgent } from "./agent.ts";
 import { combineServices, keywordRouter } from "./combine.ts";
 import { fateOf } from "./effects.ts";
 import { defineService, flow, type Service } from "./service.ts";
+import { offlineModel } from "../models/offline.ts";
 import { startTestEngine, type TestEngine } from "./test-engine.ts";
 import { Leases } from "../durable/leases.ts";
 import { Retention } from "../durable/retention.ts";
@@ -586,3 +587,26 @@ async function holderOf(t: TestEngine, turnId: string): Promise<string> {
   const [row] = await t.database.query<{ holder: string }>({ text: "select holder from dure.turns where id = $1" }, [turnId]);
   return row!.holder;
 }
+
+test("a once call whose result cannot be stored has happened, once; of a tool without effect the model is told", async () => {
+  const made: string[] = [];
+  const tools = {
+    pay: tool({ description: "Pays.", inputSchema: z.object({}), effect: "once", recover: "replay", execute: () => (made.push("pay"), 50_000n) }),
+    look: tool({ description: "Looks.", inputSchema: z.object({}), execute: () => (made.push("look"), 50_000n) }),
+  };
+  const model = offlineModel("scripted", (request) => {
+    const results = request.messages.filter(({ role }) => role === "tool");
+    if (results.length === 0) return { toolCalls: [{ name: "pay", args: {} }, { name: "look", args: {} }] };
+    return JSON.stringify(results);
+  });
+  await using t = await startTestEngine(helperService(tools), { offline: [model], model: "offline:scripted" });
+
+  const { message } = (await t.say("pay and look")).done;
+
+  expect(made).toEqual(["pay", "look"]);
+  expect(JSON.parse(message)).toMatchObject([
+    { name: "pay", result: { error: { code: "VALUE_NOT_JSON" } } },
+    { name: "look", isError: true, result: expect.stringContaining('What the tool "look" gave cannot be stored') as string },
+  ]);
+  expect(await t.database.query({ text: "select tool, status from dure.effects" })).toEqual([{ tool: "pay", status: "done" }]);
+});
