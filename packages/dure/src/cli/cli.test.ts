@@ -1,14 +1,17 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Writable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { messageFor } from "./chat.ts";
 import { matters } from "./dev.ts";
 import { displayWidth } from "./output.ts";
+import { main } from "./program.ts";
 import { namesOf, packageName } from "./scaffold.ts";
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
@@ -43,18 +46,61 @@ function dure(args: readonly string[], options: { env?: Record<string, string>; 
   });
 }
 
+/** Runs it in this process, before streams that say whether they are a terminal. */
+async function said(args: readonly string[], { isTTY = false }: { isTTY?: boolean } = {}): Promise<Result> {
+  const written = { stdout: "", stderr: "" };
+  const stream = (name: keyof typeof written): NodeJS.WriteStream => Object.assign(new Writable({ write: (part: Buffer, _, done) => ((written[name] += part.toString()), done()) }), { isTTY }) as unknown as NodeJS.WriteStream;
+  const exitCode = await main(args, { stdin: process.stdin, stdout: stream("stdout"), stderr: stream("stderr") });
+  return { exitCode, ...written };
+}
+
+async function withNoColor<Value>(work: () => Promise<Value>): Promise<Value> {
+  vi.stubEnv("NO_COLOR", "1");
+  try {
+    return await work();
+  } finally {
+    vi.unstubAllEnvs();
+  }
+}
+
 describe("usage", () => {
   test("every command has help with an example, and --json", async () => {
-    const commands = ["dev", "start", "init", "new service", "check", "doctor", "chat", "reload", "events", "jobs list", "jobs show", "jobs watch", "jobs ask", "jobs cancel", "jobs retry", "jobs speak", "jobs purge", "jobs audit", "escalations list", "escalations show", "escalations answer", "escalations dismiss", "escalations watch", "token create", "token list", "token revoke", "db migrate", "db stats", "db backup", "db restore", "completion"];
+    const { stdout: completion } = await said(["completion", "bash"]);
+    const known = [...completion.matchAll(/^ +"([^"]+)"\) words="([^"]*)"/gm)].map(([, path = "", words = ""]) => ({ path: path.split(" "), isGroup: !words.startsWith("--") }));
+    const commands = known.filter(({ isGroup }) => !isGroup).map(({ path }) => path);
 
-    const results = await Promise.all(commands.map((command) => dure([...command.split(" "), "--help"])));
-
-    for (const [index, { exitCode, stdout }] of results.entries()) {
-      expect([commands[index], exitCode]).toEqual([commands[index], 0]);
-      expect(stdout).toMatch(/Examples?:\n {2}\$ /);
-      expect(stdout).toContain("--json");
+    for (const command of commands) {
+      const { exitCode, stdout } = await said([...command, "--help"]);
+      expect([command, exitCode]).toEqual([command, 0]);
+      expect(stdout, command.join(" ")).toMatch(/Examples?:\n {2}\$ .*dure /);
+      expect(stdout, command.join(" ")).toContain("--json");
     }
-  }, 90_000);
+    const wanted = ["dev", "start", "init", "new service", "new agent", "new plan", "check", "doctor", "chat", "reload", "events", "rooms resume", "jobs list", "plan check", "escalations list", "token create", "db migrate", "db backup", "db restore", "db stats"];
+    expect(commands.map((command) => command.join(" "))).toEqual(expect.arrayContaining(wanted));
+  });
+
+  test.each([false, true])("the log (for a person: %s) holds what a field that keeps a secret is called, and not the secret", async (isTerminal) => {
+    const secret = "key-47110815";
+    const fields = { token: secret, provider: { apiKey: secret, password: secret }, request: { authorization: secret, databaseUrl: secret }, turn: "turn_1" };
+    const logger = new URL("./logger.ts", import.meta.url).href;
+    const script = `(await import(${JSON.stringify(logger)})).createLogger({ level: "debug", isTerminal: ${isTerminal} }).debug(${JSON.stringify(fields)}, "one line")`;
+    const child = spawn(process.execPath, ["--conditions=dure-source", "--input-type=module", "--eval", script], { stdio: ["ignore", "ignore", "pipe"] });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    await once(child, "close");
+
+    expect(stderr).toContain("one line");
+    expect(stderr).not.toContain(secret);
+    if (!isTerminal) expect(JSON.parse(stderr)).toMatchObject({ token: "[secret]", turn: "turn_1", provider: { apiKey: "[secret]" } });
+  });
+
+  test("colours are for a person at a terminal who has not turned them off", async () => {
+    const refused = ["completion", "tcsh"];
+
+    const coloured = [await said(refused, { isTTY: true }), await said(refused), await said([...refused, "--json"], { isTTY: true }), await withNoColor(() => said(refused, { isTTY: true }))].map(({ stderr }) => stderr.includes("\u001b["));
+
+    expect(coloured).toEqual([true, false, false, false]);
+  });
 
   test("an unknown command suggests the one that was meant, and exits with 2", async () => {
     expect(await dure(["chta"])).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining("Did you mean chat?") as string });

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -30,9 +30,13 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function dure(url: string, ...args: string[]): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+  return run({ DATABASE_URL: url }, args);
+}
+
+function run(environment: Record<string, string>, args: readonly string[]): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     const { PATH = "", HOME = "" } = process.env;
-    const child = spawn(process.execPath, [PROGRAM, ...args, "--json"], { cwd: folder, env: { PATH, HOME, DATABASE_URL: url }, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [PROGRAM, ...args, "--json"], { cwd: folder, env: { PATH, HOME, ...environment }, stdio: ["ignore", "pipe", "pipe"] });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -99,6 +103,14 @@ test("a restore is refused where sessions stand, and while a process works", asy
   }
 });
 
+test("a token that is made and one that is revoked stand in the audit log with who did it; what was refused does not", async () => {
+  const { record } = JSON.parse((await dure(first.url, "token", "create", "mina", "--scopes", "chat")).stdout) as { record: { id: string } };
+  for (let times = 0; times < 2; times++) await dure(first.url, "token", "revoke", record.id);
+
+  const rows = await query<{ name: string; what: string }>(first.url, `select name, what from dure.audit where subject = '${record.id}' order by id`);
+  expect(rows).toEqual(["token.create", "token.revoke"].map((what) => ({ name: `cli:${userInfo().username}`, what })));
+});
+
 test("stats name the tables, migrate says where the schema is, an unknown token cannot be revoked", async () => {
   expect(JSON.parse((await dure(first.url, "db", "migrate")).stdout)).toEqual({ migration: MIGRATIONS.length });
   expect(JSON.parse((await dure(first.url, "db", "stats")).stdout)).toMatchObject({ tables: expect.arrayContaining([expect.objectContaining({ name: "dure.turns" })]) as unknown[] });
@@ -107,6 +119,14 @@ test("stats name the tables, migrate says where the schema is, an unknown token 
   const scope = await dure(first.url, "token", "create", "x", "--scopes", "chatt");
   expect([scope.exitCode, (JSON.parse(scope.stderr) as { hint: string }).hint]).toEqual([2, "Did you mean chat?"]);
 });
+
+test("without DATABASE_URL a database of its own stands under DURE_HOME, and the next command finds what the last one has written", async () => {
+  const home = { DURE_HOME: path.join(folder, "data of 두레") };
+  const { record } = JSON.parse((await run(home, ["token", "create", "mina"])).stdout) as { record: { id: string } };
+
+  expect(JSON.parse((await run(home, ["token", "list"])).stdout)).toMatchObject({ items: [{ id: record.id, name: "mina" }] });
+  expect(await readdir(folder)).toEqual(["data of 두레"]);
+}, 60_000);
 
 test("a database that does not answer is one sentence and a hint", async () => {
   const result = await dure("postgres://nobody:hunter2@127.0.0.1:1/none", "db", "stats");

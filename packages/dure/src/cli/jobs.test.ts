@@ -119,6 +119,18 @@ test("audit exits with 0 when all is in order, purge counts", async () => {
   expect(purge).toMatchObject({ exitCode: 0, stdout: "0 finished jobs older than 7d removed\n" });
 }, 30_000);
 
+test("audit names a job that is stuck, with what to do, and exits with 1", async () => {
+  const { stdout } = await dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "0");
+  const id = stdout.trim();
+  await expect.poll(async () => (await team.jobs.audit({ stuck: "1s" })).map(({ jobId }) => jobId), { timeout: 20_000 }).toEqual([id]);
+
+  const [audit, json] = await Promise.all([dure("jobs", "audit", "--stuck", "1s"), dure("jobs", "audit", "--stuck", "1s", "--json")]);
+
+  expect(audit).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(new RegExp(`${id}  ruda → seum, turn 1, resumed 0 times\n  stuck: .*cancel ends it`)) as string });
+  expect(JSON.parse(json.stdout)).toMatchObject({ items: [{ job_id: id, why: "stuck" }] });
+  expect((await dure("jobs", "cancel", id)).exitCode).toBe(0);
+}, 60_000);
+
 test("a question that an exchange waits for is listed and answered, and the exchange goes on", async () => {
   const { stdout } = await dure("jobs", "ask", "ruda", "careful", "Please deploy", "--max-turns", "1", "--wait", "0");
   await expect.poll(async () => (await team.jobs.get(stdout.trim())).waiting, { timeout: 10_000 }).toBe("person");

@@ -1,4 +1,5 @@
 import { flushCompileCache } from "node:module";
+import { codeOf } from "../kernel/errors.ts";
 import { loadTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
 import { createLogger } from "./logger.ts";
@@ -35,6 +36,7 @@ export async function start(options: { folder: string; environment: Environment;
     return end === "fenced" ? EXIT.fenced : EXIT.ok;
   } catch (error) {
     if (over.signal.aborted) return EXIT.ok; // asked to stop before it stood
+    if (codeOf(error) === "FENCED") return EXIT.fenced; // before it was ready; the lease has said why
     throw error;
   } finally {
     process.off("SIGINT", onSignal);

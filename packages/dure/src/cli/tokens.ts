@@ -1,3 +1,4 @@
+import { userInfo } from "node:os";
 import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { migrate } from "../durable/migrate.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -13,7 +14,11 @@ import { EXIT, type ExitCode } from "./output.ts";
 export async function createToken(token: { name: string; scopes: readonly string[]; tenant: string | undefined }, command: DbCommand): Promise<ExitCode> {
   const { output } = command;
   const scopes = token.scopes.map(scopeOf);
-  const created = await withStore(command, (store) => store.create({ name: token.name, scopes, ...(token.tenant !== undefined && { tenant: token.tenant }) }));
+  const created = await withStore(command, async (store, note) => {
+    const made = await store.create({ name: token.name, scopes, ...(token.tenant !== undefined && { tenant: token.tenant }) });
+    await note("token.create", made.record.id);
+    return made;
+  });
   output.line(created.token);
   output.note(`Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`);
   output.result(created);
@@ -33,17 +38,33 @@ export async function listTokens(command: DbCommand): Promise<ExitCode> {
 }
 
 export async function revokeToken(id: string, command: DbCommand): Promise<ExitCode> {
-  const revoked = await withStore(command, (store) => store.revoke(id));
+  const revoked = await withStore(command, async (store, note) => {
+    const isRevoked = await store.revoke(id);
+    if (isRevoked) await note("token.revoke", id);
+    return isRevoked;
+  });
   if (!revoked) throw new DureError("TOKEN_UNKNOWN", `There is no valid token ${id}.`, { class: "not-found", hint: "dure token list shows them." });
   command.output.line(`${id} is revoked.`);
   command.output.result({ id, revoked });
   return EXIT.ok;
 }
 
-async function withStore<Value>(command: DbCommand, work: (store: PostgresTokenStore) => Promise<Value>): Promise<Value> {
+/** What is changed and its entry in the audit log commit together: no server is there to write it. */
+async function withStore<Value>(command: DbCommand, work: (store: PostgresTokenStore, note: (what: string, subject: string) => Promise<unknown>) => Promise<Value>): Promise<Value> {
   await using opened = await openDatabase(command);
   await migrate(opened.database, MIGRATIONS, { logger: silentLogger });
-  return await work(new PostgresTokenStore({ database: opened.database })); // awaited here: the database closes behind it
+  return await opened.database.transaction((tx) => work(new PostgresTokenStore({ database: tx }), (what, subject) => tx.query(AUDIT, [nameOfUser(), what, subject]))); // awaited here: the database closes behind it
+}
+
+const AUDIT = { text: "insert into dure.audit (tenant, name, what, subject) values ('', $1, $2, $3)" };
+
+/** Who sits at this machine, as its system calls them. */
+function nameOfUser(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    return "cli"; // a user without an entry, as in some containers
+  }
 }
 
 function scopeOf(written: string): Scope {

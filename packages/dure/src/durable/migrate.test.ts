@@ -72,6 +72,16 @@ test("a transaction pooler is refused", async () => {
   await database.close();
 });
 
+test("a PostgreSQL that is older than 15 is refused with what to do", async () => {
+  await using db = await testDatabase({ migrated: false });
+  await using old = await sayingItIsOld(db.url);
+  const database = await Database.open({ url: old.url, applicationName: "dure:old", logger: silentLogger, max: 2 });
+
+  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({ code: "DATABASE_TOO_OLD", message: expect.stringContaining("PostgreSQL 14") as string, hint: expect.stringContaining("DATABASE_URL") as string });
+
+  await database.close();
+});
+
 test("only what is missing is applied", () => {
   expect(decideMigrations([FIRST, SECOND], []).map(({ id }) => id)).toEqual([1, 2]);
 });
@@ -79,6 +89,32 @@ test("only what is missing is applied", () => {
 async function second(url: string): Promise<{ database: Database } & AsyncDisposable> {
   const database = await Database.open({ url, applicationName: "dure:second", logger: silentLogger });
   return { database, [Symbol.asyncDispose]: () => database.close() };
+}
+
+/** The same server, which says that it is of version 14. */
+async function sayingItIsOld(target: string): Promise<{ url: string } & AsyncDisposable> {
+  const { searchParams, port, hostname } = new URL(target);
+  const folder = searchParams.get("host");
+  const sockets: Socket[] = [];
+  const server = createServer((client) => {
+    const backend = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(Number(port), hostname);
+    sockets.push(client, backend);
+    client.on("error", () => {}).pipe(backend);
+    // A number as long as the true one, so no length of the protocol changes.
+    backend.on("error", () => {}).on("data", (bytes) => client.write(Buffer.from(bytes.toString("latin1").replace(/\b1[5-9]00(\d\d)/g, "1400$1"), "latin1")));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(target);
+  url.searchParams.delete("host");
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }
 
 /** The smallest pooler there can be: one backend, lent to whichever client speaks. */

@@ -246,11 +246,20 @@ export class ProcessLease {
     await this.#renewing;
     if (wasFenced || this.#epoch === 0) return;
     try {
-      await database.query(END, [this.id, this.#epoch]);
+      const [ended] = await database.query(END, [this.id, this.#epoch]);
+      if (!ended) return this.#tellTaken();
       notifications?.publish(PROCESSES_TOPIC);
     } catch (error) {
       logger.warn({ process: this.id, error: messageOf(error) }, `${this.id} could not say goodbye; others notice its silence after ${DEAD_AFTER} ms`);
     }
+  }
+
+  /** Others had taken over before the goodbye, and nobody here had noticed. */
+  #tellTaken(): void {
+    const error = fenced(this.id, "taken-over");
+    this.#state = "fenced";
+    this.#options.logger.error({ process: this.id, epoch: this.#epoch }, `${this.id} had been taken over before it stopped`);
+    this.#options.onFenced?.(error);
   }
 }
 
@@ -325,5 +334,5 @@ const GUARD = {
 const END = {
   name: "process.end",
   text: `update dure.processes set ended_at = clock_timestamp(), ended_because = 'stopped', epoch = epoch + 1
-          where id = $1 and epoch = $2 and ended_at is null`,
+          where id = $1 and epoch = $2 and ended_at is null returning id`,
 };

@@ -15,6 +15,8 @@ const FIRST_PAUSE_MS = 100;
 /** Tasks of a context that are looked through for an earlier call, and their messages. Source: our choice; a session's last ones. */
 const TASKS_MOST = 20;
 const HISTORY_MOST = 50;
+/** Between two looks at a task whose server cannot tell of it by itself, milliseconds. Source: our choice. */
+const LOOK_EVERY_MS = 1_000;
 /** How long the cancelling of a task that nobody waits for may take, milliseconds. */
 const CANCEL_WITHIN_MS = 5_000;
 
@@ -39,7 +41,7 @@ export async function* a2aTurn(
   for (let tries = 0; ; tries++) {
     try {
       connection ??= await A2aConnection.open(remote, signal);
-      for await (const event of followCall(connection, answer, request, key, signal)) {
+      for await (const event of followCall(connection, answer, request, { key, clock, signal })) {
         const { text, isVoid } = answer.take(event);
         if (isVoid) yield { type: "AGENT_START", data: { agent: remote.name, label, attempt: tries + 1, restart: true } };
         if (text !== "") yield { type: "LLM_TOKEN", data: text };
@@ -97,12 +99,13 @@ export async function stopA2aTask(remote: RemoteService, request: { session: str
 }
 
 /** What the call brings from where it stands: a task that is known is followed, else looked for, else begun. */
-async function* followCall(connection: A2aConnection, answer: Answer, request: { session: string; message: string }, key: string, signal: AbortSignal): AsyncGenerator<StreamResponse> {
+async function* followCall(connection: A2aConnection, answer: Answer, request: { session: string; message: string }, options: { key: string; clock: Clock; signal: AbortSignal }): AsyncGenerator<StreamResponse> {
+  const { key, clock, signal } = options;
   const tasks = answer.task === undefined ? await connection.tasksOf(request.session, signal) : [];
   const known = answer.task === undefined ? tasks.find(({ history = [] }) => history.some(({ messageId }) => messageId === key)) : await connection.task(answer.task, signal);
   if (known) {
     yield { task: known };
-    if (!isOver(known.status?.state)) yield* following(connection, known.id, signal);
+    if (!isOver(known.status?.state)) yield* following(connection, known.id, { clock, signal });
     return;
   }
   const asking = tasks.find(({ status }) => status?.state === "TASK_STATE_INPUT_REQUIRED");
@@ -111,15 +114,18 @@ async function* followCall(connection: A2aConnection, answer: Answer, request: {
   else yield (await connection.call("SendMessage", { message }, signal)) as StreamResponse;
 }
 
-/** What comes of a task; of one that has ended meanwhile, how it ended. */
-async function* following(connection: A2aConnection, id: string, signal: AbortSignal): AsyncGenerator<StreamResponse> {
+/** What comes of a task. Where the server does not stream, or no longer streams this one, it is looked at until it has ended. */
+async function* following(connection: A2aConnection, id: string, { clock, signal }: { clock: Clock; signal: AbortSignal }): AsyncGenerator<StreamResponse> {
   try {
-    yield* connection.stream("SubscribeToTask", { id }, signal);
+    if (connection.isStreaming) return yield* connection.stream("SubscribeToTask", { id }, signal);
   } catch (error) {
     if (!(error instanceof DureError) || error.details?.["rpcCode"] !== UNSUPPORTED_OPERATION) throw error;
+  }
+  while (true) {
     const task = await connection.task(id, signal);
-    if (!isOver(task.status?.state)) throw new Error("its server follows no tasks", { cause: error });
     yield { task };
+    if (isOver(task.status?.state)) return;
+    await clock.sleep(LOOK_EVERY_MS, { signal });
   }
 }
 

@@ -54,7 +54,7 @@ export class MemoryFolder {
 
   /** After a turn: folds the session's memory if it has grown enough. */
   consider(session: string, service: LeafService, turns: number): void {
-    const options = { ...MEMORY_DEFAULTS, ...(service.kind === "service" ? service.memory : undefined) };
+    const options = { ...MEMORY_DEFAULTS, ...service.memory };
     if (turns < options.summarizeThreshold || this.#stop.signal.aborted || this.#waiting.size >= FOLDS_WAITING_MOST) return;
     this.#waiting.set(session, { service: service.name, options });
     this.#next();

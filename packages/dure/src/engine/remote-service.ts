@@ -6,6 +6,8 @@ import { isObject, type JsonObject } from "../kernel/json.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
 import { TURN_EVENT_TYPES, type Done, type TurnEvent, type TurnEventType } from "../kernel/turn-events.ts";
 import { fromWire, turnEventFromWire } from "../kernel/wire.ts";
+import type { MemoryOptions } from "./memory.ts";
+import type { SessionOptions } from "./service.ts";
 
 /** A service on another server: one of dure, whose events, errors and `DONE` pass through unchanged, or an agent that speaks A2A 1.0. */
 export interface RemoteService {
@@ -20,7 +22,9 @@ export interface RemoteService {
   readonly service: string | undefined;
   readonly timeoutMs: number;
   readonly headers: () => Readonly<Record<string, string>>;
-  readonly sessions?: { readonly busy?: "queue" | "reject" | "interrupt" | "merge" };
+  /** How this side's record of the session is folded; the other server keeps its own. Default: that of the team. */
+  readonly memory?: MemoryOptions;
+  readonly sessions?: SessionOptions;
 }
 
 /**

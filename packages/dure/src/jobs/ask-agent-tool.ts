@@ -14,7 +14,7 @@ const input = z.object({
   conversationId: z.string().optional().describe("The conversation that it belongs to; the last words that you two said in it are told again."),
   // Checked by the job itself, whose complaint names the members.
   payload: z.looseObject({ kind: z.enum(["task_delegation", "status_report", "question", "answer"]) }).optional(),
-  idempotencyKey: z.string().optional(),
+  idempotencyKey: z.string().min(1).max(150).optional(),
 });
 
 /** Codes of a request that the team does not allow. */
@@ -22,6 +22,7 @@ const FORBIDDEN = new Set(["JOB_NOT_ALLOWED"]);
 
 /**
  * The tool `ask_agent` of one agent. A call that death cut off is made again under the same key, and finds the job that it made.
+ * A key that the agent itself chose counts in its session: another place has other people in it, who want to be told as well.
  *
  * @param requester the id of the agent that has the tool.
  */
@@ -34,7 +35,7 @@ export function askAgentTool(jobs: Pick<Jobs, "ask">, { requester }: { requester
     timeout: "320s",
     execute: async ({ idempotencyKey, ...request }, { key, session, turn }, { signal }): Promise<AskResult> => {
       try {
-        return await jobs.ask({ ...request, requester, key: idempotencyKey ?? key, origin: { session, turn } }, { signal });
+        return await jobs.ask({ ...request, requester, key: idempotencyKey === undefined ? key : `${session}/${idempotencyKey}`, origin: { session, turn } }, { signal });
       } catch (error) {
         if (!(error instanceof DureError) || error.class === "internal" || error.class === "unavailable" || signal.aborted) throw error;
         return { status: FORBIDDEN.has(error.code) ? "forbidden" : "error", code: error.code, hint: [error.message, error.hint].filter(Boolean).join(" ") };

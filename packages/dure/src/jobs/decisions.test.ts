@@ -9,7 +9,7 @@ import { decideIntent, turnsOf } from "./intent.ts";
 import { JOB_LIMITS } from "./limits.ts";
 import { parsePayload, payloadText, type JobPayload } from "./payloads.ts";
 import type { JobResult } from "./store.ts";
-import { quotedPayload, renderTurnMessage, RESULTS_MOST } from "./turn-message.ts";
+import { quotedPayload, renderTurnMessage, RESULTS_MOST, wordsToTell } from "./turn-message.ts";
 
 const PAYLOADS: Readonly<Record<string, JobPayload>> = {
   task_delegation: { kind: "task_delegation", task: "Review the login module.", acceptance: ["tests pass", "no new warnings"], deadline: "2026-12-01" },
@@ -181,6 +181,31 @@ test("what the same two said before in their conversation is told in the first t
   expect(told(2).background).not.toContain("Which port?");
   expect(told(2).background).toContain("seum has dealt with what you had asked in the background:\n> How long?\nThe answer:\n> Eleven minutes.");
   expect(told(2).background).toContain("seum did not come to an end with what you had asked in the background:\n> And why?\nThe work is FAILED: the machine is gone.");
+});
+
+test("a payload is whole in the first turn, and shortened from the second on, with a mark", () => {
+  const payload: JobPayload = { kind: "answer", answer: `begins ${"x".repeat(6_000)} ends` };
+  const job = { jobId: "job_1", requester: "ruda", target: "eden", message: "Take it.", payload, topic: null, maxTurns: 3 };
+  const told = (number: number) => renderTurnMessage({ job, number, turns: [{ number: 1, speaker: "eden", text: "Which?" }].slice(0, number - 1), earlier: [], words: [], results: [], nameOf: (id) => id }).background;
+
+  expect([told(1).includes("begins"), told(1).includes("ends"), told(2).includes("begins"), told(2).includes(" ends"), /more characters\)/.test(told(2))]).toEqual([true, true, true, false, true]);
+});
+
+test("the bounds are those that are promised", () => {
+  const [second, minute, hour] = [1_000, 60_000, 3_600_000];
+
+  expect(JOB_LIMITS).toMatchObject({ permits: 3, permitWaitMs: 30 * second, firstReplyMs: 5 * minute, turnMs: 2 * minute, collaborationTurns: 10, resumes: 5, staleMs: hour, keepMs: 7 * 24 * hour, messageBytes: 16 * 1024, payloadBytes: 12 * 1024, words: { count: 20, bytes: 20 * 1024 } });
+  expect(readRequest({ requester: "ruda", agent: "eden", message: "Let's discuss: it" }, JOB_LIMITS)).toMatchObject({ waitSec: 30, maxTurns: 10 });
+});
+
+test("a turn is told what it was told before and as much more as fits, in order; nothing is left out for ever", () => {
+  const words = (...all: readonly (readonly [text: string, turn: number | null])[]) => all.map(([text, turn], id) => ({ id, author: "mina", text, at: 0, turn }));
+  const told = (said: ReturnType<typeof words>, turn = 2) => wordsToTell(said, turn, { count: 3, bytes: 10 }).map(({ id }) => id);
+
+  expect(told(words(["a", null], ["b", null]))).toEqual([0, 1]);
+  expect(told(words(["a", 1], ["b", 2], ["c", null], ["d", null], ["e", null]))).toEqual([1, 2, 3]);
+  expect(told(words(["가가가", 2], ["나", null], ["z", null]))).toEqual([0]);
+  expect(told(words(["x".repeat(11), null], ["y", null]))).toEqual([0]);
 });
 
 test("a payload that cannot be shown whole is refused", () => {

@@ -3,7 +3,7 @@ import { decideEnd, decideFailure, endOf, readReply, type ExchangeEnd } from "./
 import { speakerOf, type FailedOutcome, type Job, type JobError, type JobTurn, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { EarlierWords, JobResult } from "./store.ts";
-import { renderTurnMessage } from "./turn-message.ts";
+import { renderTurnMessage, wordsToTell } from "./turn-message.ts";
 
 /** Who can be asked. */
 export interface ExchangeAgent {
@@ -49,7 +49,7 @@ export interface ExchangeState {
 export interface ExchangeDesk {
   /** Undefined when it is not in the team (any more). */
   agent(id: string): ExchangeAgent | undefined;
-  /** What persons said that the coming turn has to be told. */
+  /** What persons said that nobody was told yet, and what this turn was told before. */
   words(turn: number): Promise<readonly JobWords[]>;
   /** What came of background work that this agent asked for here, and that the coming turn has to tell it. */
   results(turn: number, agent: string): Promise<readonly JobResult[]>;
@@ -145,7 +145,8 @@ export async function runExchange(
   }
 
   async function begin(number: number, tried: number, speaker: ExchangeAgent): Promise<boolean> {
-    const [words, results] = await Promise.all([desk.words(number), desk.results(number, speaker.id)]);
+    const [said, results] = await Promise.all([desk.words(number), desk.results(number, speaker.id)]);
+    const words = wordsToTell(said, number, limits.words);
     const told = renderTurnMessage({ job: { ...job, maxTurns }, number, turns, earlier: state.earlier ?? [], words, results, nameOf });
     return desk.begin({ number, attempt: tried, speaker, ...told, words: words.map(({ id }) => id), results: results.map(({ jobId }) => jobId) });
   }

@@ -37,7 +37,7 @@ export class JobDesk implements ExchangeDesk {
   #input: AttemptInput | null;
   #attempt: number;
   #number: number;
-  /** When the attempt was begun in another life: perhaps its turn was accepted and never noted. By the database's clock. */
+  /** When the attempt was begun in another life: perhaps its turn was accepted and never noted. The session's first message that can be it. */
   #begunBefore: number | null;
   #turn: string | null;
 
@@ -49,7 +49,7 @@ export class JobDesk implements ExchangeDesk {
     this.#input = held.input;
     this.#attempt = held.attempt;
     this.#number = held.job.turnsDone + 1;
-    this.#begunBefore = held.attempt > 0 ? held.attemptAt : null;
+    this.#begunBefore = held.attempt > 0 ? held.attemptFrom : null;
     this.#turn = held.currentTurn;
   }
 

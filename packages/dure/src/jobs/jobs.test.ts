@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
-import { systemClock } from "../kernel/clock.ts";
+import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
@@ -333,7 +333,11 @@ test("what the same two said before in a conversation is told again at the begin
   await team.jobs.ask({ requester: "ruda", agent: "seum", message: "And why that one?", conversationId: "ports" });
   await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And which is free?", conversationId: "other" });
 
-  const [, again, other] = team.asked["eden"]!.map(({ messages }) => JSON.stringify(messages));
+  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And tomorrow?", conversationId: "ports" });
+
+  const [, again, other, third] = team.asked["eden"]!.map(({ messages }) => JSON.stringify(messages));
+  expect(third).toMatch(/eden:\\n> It is port 4600.*ruda:\\n> And why that one\?.*eden:\\n> It is port 4600/); // the last three
+  expect(third).not.toContain("Which port is it?");
   expect(again).toMatch(/ruda:\\n> Which port is it\?.*eden:\\n> It is port 4600/);
   expect(other).not.toContain("4600");
   expect(JSON.stringify(team.asked["seum"])).not.toContain("4600");
@@ -357,6 +361,28 @@ test("a request and a person's words are told whole, up to what is allowed; what
   await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
   expect(JSON.stringify(team.asked["eden"]![0]!.messages)).toContain(message);
   for (const text of words) expect(JSON.stringify(team.asked["ruda"]![0]!.messages)).toContain(text);
+});
+
+test("one turn is told twenty texts; more is refused until it has begun, and then waits for the next one", async () => {
+  await using db = await testDatabase();
+  const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
+  let begun = 0;
+  const gated: TestAgent = async (request, context) => (await gates[begun++]!.promise, talkative(request, context));
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: gated, eden: gated } });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: it", maxTurns: 2, waitSec: 0 });
+  await expectSoon(() => begun).toBe(1);
+
+  for (let n = 1; n <= 20; n++) await team.jobs.speak(jobId!, `Words ${n}.`, { by: "mina" });
+  const more = await team.jobs.speak(jobId!, "Words 21.", { by: "mina" }).catch(codeOf);
+  gates[0]!.resolve();
+  await expectSoon(() => begun).toBe(2);
+  await team.jobs.speak(jobId!, "Words 22.", { by: "mina" });
+  for (const gate of gates) gate.resolve();
+
+  expect(more).toBe("JOB_WORDS_FULL");
+  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  expect((await team.jobs.get(jobId!)).words.map(({ turn }) => turn)).toEqual([...Array<number>(20).fill(2), 3]);
+  expect(JSON.stringify(team.asked["eden"]!.at(-1)!.messages.at(-1))).toContain("Words 22.");
 });
 
 test("a notice is read once, and nobody waits for its answer", async () => {
@@ -404,13 +430,26 @@ test("an agent asks another one with ask_agent; its exchange is a child when it 
 test("what an agent asks wrongly is told to it as a result, with code and hint", async () => {
   await using db = await testDatabase();
   const results: unknown[] = [];
-  const asks = [{ agent: "nobody", message: "x" }, { agent: "eden", message: "x" }, { agent: "seum", message: "x", payload: { kind: "answer" } }];
+  const asks = [
+    { agent: "nobody", message: "x" },
+    { agent: "eden", message: "x" },
+    { agent: "seum", message: "x", payload: { kind: "answer" } },
+    { agent: "ruda", message: "x" },
+    { agent: "seum", message: " " },
+    { agent: "seum", message: "" },
+    { session: "theirs", message: "x" },
+    { agent: "seum", message: "x", waitSec: 301 },
+    { agent: "seum", message: "x", waitSec: -1 },
+    { agent: "seum", message: "x", payload: { kind: "gossip" } },
+    { message: "x" },
+  ];
   const asking: TestAgent = (request) => {
     const answered = request.messages.filter((message) => message.role === "tool");
     if (answered.length > 0) return (results.push(...answered.map((message) => (message as { result: unknown }).result)), "Understood; I shall not do that again.");
     return { toolCalls: asks.map((args) => ({ name: "ask_agent", args })) };
   };
   await using team = await startTestTeam({ url: db.url, agents: { ruda: asking, eden: talkative, seum: talkative }, jobs: { allow: ["ruda -> seum"] }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+  await team.engine.turn({ session: "theirs", service: "seum", message: "hello" }, { caller: { tenant: "other", name: "x" } }).done;
 
   await team.engine.turn({ session: "s1", service: "ruda", message: "Ask around." }).done;
 
@@ -418,8 +457,26 @@ test("what an agent asks wrongly is told to it as a result, with code and hint",
     { status: "error", code: "AGENT_UNKNOWN", hint: expect.stringContaining("nobody") },
     { status: "forbidden", code: "JOB_NOT_ALLOWED", hint: expect.stringContaining("eden") },
     { status: "error", code: "PAYLOAD_INVALID", hint: expect.stringContaining("answer") },
+    { status: "error", code: "JOB_SELF", hint: expect.stringContaining("ruda cannot ask itself") },
+    { status: "error", code: "MESSAGE_INVALID", hint: expect.stringContaining("empty") },
+    expect.stringMatching(/do not fit: message/),
+    { status: "error", code: "SESSION_UNKNOWN", hint: expect.stringContaining("theirs") },
+    expect.stringMatching(/do not fit: waitSec.*300/),
+    expect.stringMatching(/do not fit: waitSec.*0/),
+    expect.stringMatching(/do not fit: payload/),
+    { status: "error", code: "AGENT_UNKNOWN", hint: expect.stringContaining("Name an agent") },
   ]);
   expect((await team.jobs.list()).items).toEqual([]);
+});
+
+test("a key that an agent chose counts in its session: the same words in another one are another job, and told there", async () => {
+  await using db = await testDatabase();
+  const asking: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "I have asked." : { toolCalls: [1, 2].map(() => ({ name: "ask_agent", args: { agent: "eden", message: "Which port is it?", waitSec: 0, idempotencyKey: "port" } })) });
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: asking, eden: talkative }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+
+  for (const session of ["s1", "s2"]) await team.engine.turn({ session, service: "ruda", message: "Ask eden twice." }).done;
+
+  expect((await team.jobs.list()).items.map(({ origin }) => origin?.session)).toEqual(["s2", "s1"]);
 });
 
 test("requests are at most five deep, and the jobs of one root are counted together", async () => {
@@ -523,6 +580,32 @@ test("a job that failed is tried again as another one, behind its finished turns
   expect(job.turns[0]).toMatchObject({ text: (await team.jobs.get(failed.jobId!)).turns[0]!.text, tokensOut: 0 });
   expect(team.asked["eden"]).toHaveLength(2);
   expect(await team.jobs.get(failed.jobId!)).toMatchObject({ status: "FAILED" });
+});
+
+test("what a person said into a turn that failed is heard when the job is tried again; what was heard is not said twice", async () => {
+  await using db = await testDatabase();
+  const gates = [1, 2].map(() => Promise.withResolvers<void>());
+  let [begun, broken] = [0, true];
+  const eden: TestAgent = async (request, context) => {
+    await gates[begun++]?.promise;
+    return talkative(request, context);
+  };
+  const seum: TestAgent = (request, context) => (broken && JSON.stringify(request.messages).includes("turn 4") ? { error: { status: 403 } } : talkative(request, context));
+  await using team = await startTestTeam({ url: db.url, agents: { seum, eden } });
+  const { jobId } = await team.jobs.ask({ requester: "seum", agent: "eden", message: "Let's discuss: it", maxTurns: 4, waitSec: 0 });
+  for (const [index, text] of ["On the new machine.", "On the old machine."].entries()) {
+    await expectSoon(() => begun).toBe(index + 1);
+    await team.jobs.speak(jobId!, text, { by: "mina" });
+    gates[index]!.resolve();
+  }
+  await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("FAILED");
+  broken = false;
+
+  const again = await team.jobs.retry(jobId!);
+
+  await expectSoon(async () => (await team.jobs.get(again.jobId)).status).toBe("COMPLETED");
+  expect((await team.jobs.get(again.jobId)).words).toMatchObject([{ author: "mina", text: "On the old machine.", turn: 4 }]);
+  expect(JSON.stringify(team.asked["seum"]!.at(-1)!.messages.at(-1))).toContain("On the old machine.");
 });
 
 test("a job that is tried again keeps its place: parent, root, depth and budget; cancelled with its parent; and only as the team's rules allow", async () => {
@@ -698,6 +781,23 @@ test("the time for which a person lets an exchange wait is no lack of progress",
   expect(await team.jobs.audit()).toEqual([]);
   gate.resolve("It is deployed to the new machine now.");
   await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+});
+
+test("waiting for a person stops the clock of the turn, and no jump of a clock hides the answer", async () => {
+  await using db = await testDatabase();
+  const done: string[] = [];
+  let ahead = 0;
+  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + ahead };
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: deploying }, tools: () => ({ deploy: deployTool(done) }), jobs: { clock } });
+  const { id, question } = await waitingJob(team);
+
+  ahead = 3_600_000;
+  // As if the machine's clock had gone back since: what comes now looks earlier than what has been.
+  await team.database.query({ text: "update dure.turns set accepted_at = accepted_at + interval '1 hour'" });
+  await team.inbox.answer(question, { value: "approve" }, MINA);
+
+  await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+  expect(done).toEqual(["prod"]);
 });
 
 test("an answer is left to a process that knows the agent", async () => {
@@ -880,6 +980,60 @@ test("a result that comes when the exchange has ended goes on to where that one 
 
   // ruda tells it: it is ruda who speaks there.
   expect(told).toMatchObject([{ session: "s1", turn: "turn_1", requester: "ruda", reply: "It is port 4600, as always." }, { session: "s1", requester: "ruda", reply: "It may well be port 4700 from tomorrow on." }]);
+});
+
+test("a result that was told in a turn that failed goes on to where the exchange was asked", async () => {
+  await using db = await testDatabase();
+  const told: JobAnnouncement[] = [];
+  const eden: TestAgent = (request) => {
+    if (JSON.stringify(request.messages).includes("turn 3 of")) return { error: { status: 403 } };
+    return request.messages.at(-1)!.role === "tool" ? "I have asked seum in the background, and go on meanwhile." : { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "Which port is it?", waitSec: 0 } }] };
+  };
+  const ruda: TestAgent = async () => {
+    await expectSoon(async () => (await team.jobs.list({ agent: "seum" })).items[0]?.status).toBe("COMPLETED");
+    return "Tell me when you have heard of it, and not before.";
+  };
+  await using team: TestTeam = await startTestTeam({ url: db.url, agents: { ruda, eden, seum: saying("It is port 4600, as always.") }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload as unknown as JobAnnouncement) });
+
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the port", maxTurns: 3, waitSec: 0, origin: { session: "s1" } });
+
+  await expectSoon(() => told.map(({ target, status }) => [target, status]), { timeout: 20_000 }).toEqual([["eden", "FAILED"], ["seum", "COMPLETED"]]);
+  expect(JSON.stringify(team.asked["eden"]!.at(-1)!.messages)).toContain("> It is port 4600");
+  expect(told[1]).toMatchObject({ session: "s1", requester: "ruda", reply: "It is port 4600, as always." });
+  expect(await team.jobs.get(jobId!)).toMatchObject({ status: "FAILED", turnsDone: 2 });
+});
+
+test("a job that ends at the moment in which its caller's time is over is not told beside the answer", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging } });
+  const waiting = team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 60, origin: { session: "s1" } });
+  await expectSoon(() => team.asked["eden"]?.length).toBe(1);
+  const { jobId } = (await team.jobs.list()).items[0]!;
+
+  // The caller began to count when it had heard that there is a job, which is later than the database did.
+  const error = `'{"code": "X", "message": "x"}'`;
+  await team.database.query({ text: `do $$ begin update dure.jobs set wait_until = clock_timestamp() where id = '${jobId}'; perform dure.end_job('${jobId}', 'FAILED', 'agent_error', ${error}, false, null); end $$` });
+
+  expect(await waiting).toMatchObject({ status: "error", code: "X" });
+  expect(await team.database.query({ text: "select announced from dure.jobs" })).toEqual([{ announced: "answered" }]);
+  expect(await team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" })).toEqual([]);
+});
+
+test("a turn tells at most five results of background work, the same ones when it is asked again; the next one tells the rest, and nobody twice", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  await team.engine.turn({ session: "s1", service: "ruda", message: "hello" }).done;
+  for (let n = 1; n <= 7; n++) {
+    const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: `What is ${n}?`, waitSec: 20 });
+    await Promise.all([team.jobs.keepNote(jobId!, "s1"), team.jobs.keepNote(jobId!, "s1"), team.jobs.keepNote(jobId!, "gone")]);
+  }
+  const told = async (turn: string): Promise<readonly string[]> => ((await team.jobs.notes({ session: "s1", turn })) ?? "").match(/What is \d/g) ?? [];
+
+  expect(await told("turn_1")).toEqual([1, 2, 3, 4, 5].map((n) => `What is ${n}`));
+  expect(await told("turn_2")).toEqual([6, 7].map((n) => `What is ${n}`));
+  expect(await told("turn_1")).toEqual([1, 2, 3, 4, 5].map((n) => `What is ${n}`));
+  expect(await told("turn_3")).toEqual([]);
 });
 
 test("a caller that went away without its answer is told", async () => {

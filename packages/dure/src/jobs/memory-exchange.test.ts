@@ -53,6 +53,16 @@ test("a person's words are told in the turn that they reach, and put off a natur
   expect(await jobs.get(jobId!)).toMatchObject({ status: "COMPLETED", turnsDone: 2, maxTurns: 2, words: [{ author: "mina", text: "Sessions first.", turn: 2 }] });
 });
 
+test("in memory one turn is told twenty texts, and more is refused", async () => {
+  const jobs = new MemoryJobs({ agents: { ruda: chatty, eden: () => new Promise<string>(() => {}) } });
+  const { jobId } = await jobs.ask({ ...REQUEST, waitSec: 0 });
+
+  for (let n = 1; n <= 20; n++) await jobs.speak(jobId!, `Words ${n}.`, { by: "mina" });
+
+  await expect(jobs.speak(jobId!, "Words 21.", { by: "mina" })).rejects.toMatchObject({ code: "JOB_WORDS_FULL" });
+  await jobs.cancel(jobId!);
+});
+
 test.each([
   ["JOB_SELF", { agent: "ruda" }],
   ["JOB_NOT_ALLOWED", { requester: "eden", agent: "ruda" }],

@@ -207,7 +207,7 @@ class MemoryRun implements ExchangeDesk {
 
   hear(author: string, text: string): void {
     const { count, bytes } = this.#limits.words;
-    const waiting = this.#words.filter(({ turn }) => turn === null || turn > this.job.turnsDone);
+    const waiting = this.#words.filter(({ turn }) => turn === null);
     const sum = waiting.reduce((total, words) => total + Buffer.byteLength(words.text), Buffer.byteLength(text));
     if (waiting.length >= count || sum > bytes) throw new DureError("JOB_WORDS_FULL", `The next turn of ${this.job.jobId} is told ${count} texts of ${bytes} bytes together at most.`, { class: "limit", hint: "Wait until the next turn has heard what waits, or say it shorter." });
     this.#words.push({ id: this.#words.length + 1, author, text, at: this.#clock.now(), turn: null });

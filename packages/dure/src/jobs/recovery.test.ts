@@ -3,11 +3,12 @@ import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
+import { silentLogger } from "../kernel/logger.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { endOf } from "./endings.ts";
-import { newJobId, type JobStatus } from "./job.ts";
+import { newJobId, sessionOf, type JobStatus } from "./job.ts";
 import { JobStore } from "./store.ts";
 import { hanging, looksLater, saying, startTestTeam, talkative, type TestAgent } from "./test-jobs.ts";
 
@@ -30,13 +31,14 @@ async function left(db: TestDatabase, facts: Partial<{ status: JobStatus; holder
   return id;
 }
 
-test("a start says what it found, as a value and as an event: resumed, given up, removed, not ended", async () => {
+test("a start says what it found, as a value, in the log and as an event: resumed, given up, removed, not ended", async () => {
   await using db = await testDatabase();
   const resumed = await left(db);
   const poisoned = await left(db, { resume_count: 5 });
   const old = await left(db, { status: "COMPLETED", outcome: "max_turns", finished: "8 days" });
   const young = await left(db, { status: "COMPLETED", outcome: "max_turns", finished: "6 days" });
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging } });
+  const logged: object[] = [];
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging }, logger: { ...silentLogger, info: (fields) => void logged.push(fields) } });
 
   const report = await team.jobs.recovered;
 
@@ -48,6 +50,7 @@ test("a start says what it found, as a value and as an event: resumed, given up,
   expect((await team.jobs.get(young)).status).toBe("COMPLETED");
   const events = await team.database.query<{ data: unknown }>({ text: "select data from dure.events where type = 'jobs.recovered'" });
   expect(events.map(({ data }) => data)).toEqual([report]);
+  expect(logged).toContainEqual(report);
 });
 
 test("a job that stood RUNNING for an hour of running time without progress is given up, wherever it is held", async () => {
@@ -219,6 +222,65 @@ test("the answer `retry` to the escalation of a job that was given up starts it 
   await team.inbox.answer(question!.id, { value: "retry" }, { tenant: "", name: "mina" });
 
   await expectSoon(async () => (await team.jobs.list()).items.map(({ status, retryOf }) => [status, retryOf]), { timeout: 10_000 }).toEqual([["COMPLETED", id], ["ABANDONED", null]]);
+});
+
+test("nobody is asked any more what becomes of a job that was tried again otherwise, or is gone", async () => {
+  await using db = await testDatabase();
+  const [again, gone] = [await left(db, { resume_count: 5 }), await left(db, { resume_count: 5 })];
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging } });
+  await team.jobs.recovered;
+  const open = async (): Promise<unknown> => (await team.inbox.list({ tenant: "", status: "open" })).items.map(({ context }) => context["jobId"]);
+  expect(await open()).toEqual(expect.arrayContaining([again, gone]));
+
+  await team.jobs.retry(again);
+  expect(await open()).toEqual([gone]);
+  await team.jobs.purge({ olderThan: 0 });
+
+  expect(await open()).toEqual([]);
+  const { items } = await team.inbox.list({ tenant: "", status: "dismissed" });
+  expect(Object.fromEntries(items.map(({ context, resolution }) => [context["jobId"], resolution?.value]))).toEqual({ [again]: "retried", [gone]: "gone" });
+});
+
+test("an agent whose prompt was changed goes on with the new one; its finished turns stay", async () => {
+  await using db = await testDatabase();
+  const held: TestAgent = (request, context) => (JSON.stringify(request.messages).includes("turn 3 of") ? hanging(request, context) : talkative(request, context));
+  let jobId: string;
+  {
+    await using old = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: held }, prompt: "You are as you were.", version: "1" });
+    jobId = (await old.jobs.ask({ ...REQUEST, message: "Let's discuss: it", maxTurns: 4 })).jobId!;
+    await expectSoon(() => old.asked["eden"]?.length).toBe(2);
+  }
+  const before = await db.database.query({ text: "select * from dure.job_turns order by number" });
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, prompt: "You are somebody else.", version: "1" });
+
+  await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 20_000 }).toBe("COMPLETED");
+
+  expect([before.length, await db.database.query({ text: "select * from dure.job_turns where number <= 2 order by number" })]).toEqual([2, before]);
+  const [request, ...more] = team.asked["eden"]!;
+  expect([JSON.stringify(request).includes("You are somebody else."), JSON.stringify(request).includes("You are as you were."), more]).toEqual([true, false, []]);
+});
+
+test("an attempt whose acceptance was never noted is found by its place in the session, whatever the clock said", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, jobs: { limits: { permits: 0 } } });
+  await team.jobs.recovered;
+  const id = await left(db, { holder: "process_elsewhere" });
+  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const session = sessionOf(id, "eden");
+  const speak = async (): Promise<string> => {
+    const turn = team.engine.turn({ session, service: "eden", message: "How long does it take?" });
+    await turn.done;
+    return (await team.database.query<{ id: string }>({ text: "select turn_id as id from dure.messages where session_id = $1 order by ordinal desc limit 1" }, [session]))[0]!.id;
+  };
+  const finished = await speak();
+  await team.database.query({ text: "update dure.turns set accepted_at = accepted_at + interval '1 hour' where id = $1" }, [finished]);
+  await store.begin(id, 1, 1, { session, service: "eden", message: "m", background: "" }, { words: [], results: [] });
+  const from = (await store.held(id, "process_elsewhere"))!.attemptFrom!;
+
+  expect(await store.acceptedTurn(session, from)).toBeUndefined(); // not the answer of an earlier turn
+  const accepted = await speak();
+  await team.database.query({ text: "update dure.turns set accepted_at = accepted_at - interval '1 hour' where id = $1" }, [accepted]);
+  expect(await store.acceptedTurn(session, from)).toBe(accepted);
 });
 
 test("a process that was thought dead and comes back writes nothing into its jobs", async () => {

@@ -55,8 +55,8 @@ export interface HeldJob {
   /** Attempts of the turn under way that were begun; 0 before the first. */
   readonly attempt: number;
   readonly input: AttemptInput | null;
-  /** Milliseconds since the epoch, by the database's clock. */
-  readonly attemptAt: number | null;
+  /** The session's first message that can be this attempt's. */
+  readonly attemptFrom: number | null;
   readonly currentTurn: string | null;
   /** The last words of earlier exchanges of the same conversation, oldest first; empty behind the first turn. */
   readonly earlier: readonly EarlierWords[];
@@ -157,11 +157,11 @@ export class JobStore {
 
   /** Undefined when `holder` has it no longer. */
   async held(id: string, holder: string): Promise<HeldJob | undefined> {
-    const [row] = await this.#many<HeldRow>("job.held", `select ${JOB_COLUMNS}, epoch, attempt, attempt_input, ${ms("attempt_at")}, current_turn from dure.jobs where id = $1 and holder = $2 and status = 'RUNNING'`, [id, holder]);
+    const [row] = await this.#many<HeldRow>("job.held", `select ${JOB_COLUMNS}, epoch, attempt, attempt_input, attempt_from, current_turn from dure.jobs where id = $1 and holder = $2 and status = 'RUNNING'`, [id, holder]);
     if (!row) return undefined;
     const job = jobOf(row);
     const earlier = job.turnsDone === 0 ? await this.#earlier(job) : [];
-    return { job, epoch: row.epoch, earlier, turns: await this.turns(id), attempt: row.attempt, input: row.attempt_input, attemptAt: row.attempt_at, currentTurn: row.current_turn };
+    return { job, epoch: row.epoch, earlier, turns: await this.turns(id), attempt: row.attempt, input: row.attempt_input, attemptFrom: row.attempt_from, currentTurn: row.current_turn };
   }
 
   /** @param told the persons' words and the results that `input` tells. */
@@ -221,25 +221,18 @@ export class JobStore {
   }
 
   /** The conversation turn that an attempt was accepted as, when its acceptance was never noted. */
-  async acceptedTurn(session: string, since: number): Promise<string | undefined> {
+  async acceptedTurn(session: string, from: number): Promise<string | undefined> {
     const [row] = await this.#many<{ id: string }>(
       "job.accepted-turn",
-      "select id from dure.turns where session_id = $1 and author = 'person' and accepted_at >= to_timestamp($2 / 1000.0) order by accepted_at desc, id desc limit 1",
-      // The clock of both is the database's; a millisecond is lost in the conversion.
-      [session, since - 1],
+      "select t.id from dure.messages m join dure.turns t on t.id = m.turn_id where m.session_id = $1 and m.ordinal >= $2 and t.author = 'person' order by m.ordinal desc limit 1",
+      [session, from],
     );
     return row?.id;
   }
 
   /** The turn that a person's answer has started behind `turn`. */
   async turnBehind(session: string, turn: string): Promise<string | undefined> {
-    const [row] = await this.#many<{ id: string }>(
-      "job.turn-behind",
-      `select t.id from dure.turns t, dure.turns b where b.id = $2 and t.session_id = $1 and t.author = 'system' and (t.accepted_at, t.id) > (b.accepted_at, b.id)
-        order by t.accepted_at limit 1`,
-      [session, turn],
-    );
-    return row?.id;
+    return (await this.#surely<string | null>("job.turn-behind", "select dure.turn_behind($1, $2) as value", [session, turn])) ?? undefined;
   }
 
   /** Whether a question to a person is open in this session. */
@@ -262,7 +255,7 @@ export class JobStore {
     const rows = await this.#many(
       "job.end-asked",
       `update dure.jobs j set ended_by_turn = $2 where j.id = $1 and j.status = 'RUNNING' and (j.current_turn = $2 or exists (
-          select from dure.turns t where t.id = $2 and t.session_id = j.attempt_input->>'session' and t.accepted_at >= j.attempt_at)) returning j.id`,
+          select from dure.messages m where m.turn_id = $2 and m.session_id = j.attempt_input->>'session' and m.ordinal >= j.attempt_from)) returning j.id`,
       [id, turn],
     );
     return rows.length > 0;
@@ -474,7 +467,7 @@ interface JobRow {
   readonly turn_at: number | null;
 }
 
-type HeldRow = JobRow & { readonly epoch: number; readonly attempt: number; readonly attempt_input: AttemptInput | null; readonly attempt_at: number | null; readonly current_turn: string | null };
+type HeldRow = JobRow & { readonly epoch: number; readonly attempt: number; readonly attempt_input: AttemptInput | null; readonly attempt_from: number | null; readonly current_turn: string | null };
 
 interface TurnRow {
   readonly number: number;

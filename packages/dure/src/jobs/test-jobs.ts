@@ -47,6 +47,8 @@ export interface TestTeamOptions {
   readonly logger?: Logger;
   readonly version?: string;
   readonly card?: Parameters<typeof chatAgent>[0]["card"];
+  /** Of every agent; default one that says its name. */
+  readonly prompt?: string;
   readonly onFenced?: () => void;
   /** Of the engine alone; default the system's. */
   readonly engineClock?: Clock;
@@ -92,7 +94,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
       ownKeys: () => Object.keys(toolsOf.get(name) ?? {}),
       getOwnPropertyDescriptor: (_, key) => ({ enumerable: true, configurable: true, value: toolsOf.get(name)?.[key as string] }),
     });
-    const agent = chatAgent({ name, prompt: `You are ${name}.`, tools, card: { llm: `offline:${name}`, policy: { maxAttempts: 1 }, ...options.card } });
+    const agent = chatAgent({ name, prompt: options.prompt ?? `You are ${name}.`, tools, card: { llm: `offline:${name}`, policy: { maxAttempts: 1 }, ...options.card } });
     return defineService({
       name,
       ...(options.version !== undefined && { version: options.version }),

@@ -55,6 +55,19 @@ export function renderTurnMessage(facts: {
   return { message: [...override, ...(override.length > 0 ? [`[${other} says:]\n${said}`] : [said])].join("\n\n"), background: parts.join("\n\n") };
 }
 
+/** What persons said that `turn` is told: what it was told before, and as much of what nobody heard yet as still fits; the rest waits for the next. Pure. */
+export function wordsToTell(words: readonly JobWords[], turn: number, most: { readonly count: number; readonly bytes: number }): readonly JobWords[] {
+  const told = words.filter((one) => one.turn === turn);
+  let bytes = told.reduce((sum, { text }) => sum + new TextEncoder().encode(text).length, 0);
+  for (const one of words) {
+    if (one.turn !== null) continue;
+    bytes += new TextEncoder().encode(one.text).length;
+    if (told.length > 0 && (told.length >= most.count || bytes > most.bytes)) break;
+    told.push(one);
+  }
+  return told;
+}
+
 /** A payload as the receiver sees it: lines that are quoted. Pure. */
 export function quotedPayload(payload: JobPayload, most = Infinity): string {
   return quote(payloadText(payload), most);

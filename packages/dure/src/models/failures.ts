@@ -82,14 +82,17 @@ export function classify(error: unknown, now: number): Failure {
 /** All that @ai-sdk/anthropic 4 says when the first frame of an answer is no JSON; only later frames come as a `JSONParseError`. */
 const UNREADABLE_FIRST_FRAME = "Expected a normalized Anthropic stream error";
 
-/** The one error that callers see. A `DureError` stays what it is. */
-export function modelError(error: unknown, call: { provider: string; model: string; now: number; facts?: Readonly<Record<string, unknown>> }): DureError {
-  const { provider, model, now, facts } = call;
+/**
+ * The one error that callers see. A `DureError` stays what it is.
+ * @param call.secret the provider's key: some say back what they were given, and an error's message is logged.
+ */
+export function modelError(error: unknown, call: { provider: string; model: string; now: number; secret?: string | undefined; facts?: Readonly<Record<string, unknown>> }): DureError {
+  const { provider, model, now, secret, facts } = call;
   if (error instanceof DureError && !CLASS_OF_CODE.has(error.code)) return error;
   const found = classify(error, now);
   const { code, errorClass, hint } = FAILURES[found.class];
   const status = found.status === undefined ? "" : ` (HTTP ${found.status})`;
-  const message = error instanceof DureError ? error.message : `${provider}:${model} failed${status}: ${describe(error)}`;
+  const message = error instanceof DureError ? error.message : `${provider}:${model} failed${status}: ${describe(error, secret)}`;
   return new DureError(code, message, {
     class: errorClass,
     hint: error instanceof DureError && error.hint ? error.hint : hint,
@@ -205,9 +208,9 @@ export function isNetworkError(error: unknown): boolean {
   return false;
 }
 
-function describe(error: unknown): string {
+function describe(error: unknown, secret: string | undefined): string {
   const message = isObject(error) && typeof error["message"] === "string" ? error["message"] : messageOf(error);
-  return message.slice(0, 500);
+  return (secret ? message.replaceAll(secret, "[secret]") : message).slice(0, 500);
 }
 
 function row(code: string, facts: { retryable?: boolean; fallback?: boolean; mayCost?: boolean; errorClass: ErrorClass; hint: string }): FailureRow {

@@ -129,7 +129,7 @@ export class Models {
       this.#tell({ ...record, ...facts(answer.usage), finishReason: answer.finishReason }, options);
       return answer;
     } catch (error) {
-      const failed: unknown = signal?.aborted ? signal.reason : modelError(error, { ...llm, now: clock.now() });
+      const failed: unknown = signal?.aborted ? signal.reason : modelError(error, { ...llm, now: clock.now(), secret: this.#options.providers?.[llm.provider]?.apiKey });
       const code = codeOf(failed) ?? FAILURES.aborted.code;
       const known = facts(mayHaveCost(failed, reading) ? reading.usage(request) : NOTHING_USED);
       failCallSpan(span, code, known.usage);

@@ -35,11 +35,10 @@ export const DEFAULT_PRICES: PriceTable = {
 
 const FREE: Price = { in: 0, out: 0 };
 
-/** The price of a model, or undefined: then it is counted in tokens. What runs offline costs nothing. */
+/** The price of a model, or undefined: then it is counted in tokens. What runs offline costs nothing, unless the table says otherwise. */
 export function priceOf(prices: PriceTable, llm: Pick<LlmRef, "provider" | "model">): Price | undefined {
-  if (llm.provider === "offline") return FREE;
   const name = modelName(llm);
-  return prices[name] ?? prices[name.replace(/-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, "")];
+  return prices[name] ?? prices[name.replace(/-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, "")] ?? (llm.provider === "offline" ? FREE : undefined);
 }
 
 /** Millionths of a US dollar, rounded up to whole ones, so that no call is free by rounding. */

@@ -3,6 +3,7 @@ import type { Transaction } from "../durable/database.ts";
 import type { FailureVerdict, GivenUp, OutsideHandler, ProbeAnswer, Sent } from "../durable/outbox.ts";
 import type { Json } from "../kernel/json.ts";
 import { ChannelError, type ChannelAdapter, type ChannelFailure, type FoundOnPlatform, type OutgoingPost, type OutgoingThread } from "./channel-adapter.ts";
+import { adoptDouble } from "./adoption.ts";
 import type { Directory } from "./directory.ts";
 import { addressOf, type Place } from "./place.ts";
 import type { Requests } from "./requests.ts";
@@ -170,7 +171,7 @@ export class Delivery {
     this.#tried.delete(sent.key);
     if (departure.kind === "thread") {
       // Somebody wrote in it before we knew that it is ours, and it was taken for a new one.
-      if (platformId !== undefined) await tx.query(DETACH_DOUBLE, [departure.place, adapter.name, platformId]);
+      if (platformId !== undefined) await adoptDouble(tx, this.#setting, { place: departure.place, adapter: adapter.name, platformId });
       await tx.query(THREAD_MADE, [departure.place, platformId ?? null]);
       if (departure.exists) await this.#reviveThread(tx, departure.place);
       await this.#setting.store.emit(tx, [{ type: "room.thread_made", role: "system", room: departure.place, data: {} }]);
@@ -423,11 +424,6 @@ const LAST_POSTED = {
 const PART_OF = { name: "room.part_of", text: "select platform_id from dure.room_parts where adapter = $1 and message = $2 order by part limit 1" };
 const THREAD_OWNER = { name: "room.thread_owner", text: "select owner, created_at from dure.places where id = $1 and kind = 'thread'" };
 const ANOTHER_THREAD = { name: "room.another_thread", text: "select from dure.places where adapter = $1 and thread = $2 and id <> $3 and owner is not null" };
-const DETACH_DOUBLE = {
-  name: "room.detach_double",
-  text: `update dure.places set state = 'closed', closed_because = 'it is the thread ' || $1, channel = null, thread = null
-          where adapter = $2 and thread = $3 and id <> $1 and owner is null`,
-};
 const THREAD_MADE = { name: "room.thread_made", text: "update dure.places set thread = coalesce($2, id) where id = $1 and thread is null" };
 const PART_MADE = { name: "room.part_made", text: "insert into dure.room_parts (adapter, platform_id, message, part) values ($1, $2, $3, $4) on conflict do nothing" };
 const CLOSE = { name: "room.close", text: "update dure.places set state = 'closed', closed_because = $2 where id = $1 and state <> 'closed'" };

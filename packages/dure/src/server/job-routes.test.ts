@@ -62,6 +62,7 @@ test.for([
   ["an unknown agent", { agent: "ruda", target: "nobody", message: "hello" }, 404, "AGENT_UNKNOWN"],
   ["an agent that may not be asked", { agent: "eden", target: "ruda", message: "hello" }, 403, "JOB_NOT_ALLOWED"],
   ["nobody", { agent: "ruda", message: "hello" }, 400, "AGENT_UNKNOWN"],
+  ["oneself", { agent: "eden", target: "eden", message: "hello" }, 400, "JOB_SELF"],
   ["an empty message", { agent: "ruda", target: "eden", message: " " }, 400, "MESSAGE_INVALID"],
   ["a payload that does not fit", { agent: "ruda", target: "eden", message: "hello", payload: { kind: "question" } }, 400, "PAYLOAD_INVALID"],
   ["a wait that is too long", { agent: "ruda", target: "eden", message: "hello", wait_sec: 301 }, 400, "REQUEST_INVALID"],

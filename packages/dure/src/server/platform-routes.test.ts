@@ -169,6 +169,20 @@ describe("closing", () => {
     socket.destroy();
   });
 
+  test("a connection that has asked nothing is closed at once", async () => {
+    // Were it waited for, closing would last an hour.
+    const server = await startTestServer({ limits: { drainMs: 3_600_000 } });
+    const accepted = once(server.app.server, "connection");
+    const socket = createConnection(server.port, "127.0.0.1").resume();
+    await accepted;
+
+    const gone = once(socket, "close");
+    await server.app.close();
+    await gone;
+
+    expect(server.app.server.listening).toBe(false);
+  });
+
   test("a turn that ends in time is still answered", async () => {
     const server = await startTestServer();
     server.conversations.script = () => undefined;

@@ -146,7 +146,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     void app.register(dashboardRoutes, parts);
   });
 
-  app.addHook("preClose", async () => drain(app, parts, closing));
+  const closeSilent = silentConnections(app);
+  app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent }));
   return app;
 }
 
@@ -161,15 +162,31 @@ const IDLE_SWEEP_MS = 50;
 const LAST_ANSWERS_MS = 1_000;
 
 /** Ends the streams, then whoever waits, then whoever does not read: closing always ends. */
-function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, closing: AbortController): void {
+function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, { closing, closeSilent }: { closing: AbortController; closeSilent: () => void }): void {
   streams.drain();
+  closeSilent();
   const drainMs = limits?.drainMs ?? SERVER_LIMITS.drainMs;
   const cancels = [
-    clock.every(IDLE_SWEEP_MS, () => app.server.closeIdleConnections()),
+    clock.every(IDLE_SWEEP_MS, () => {
+      app.server.closeIdleConnections();
+      closeSilent();
+    }),
     clock.after(drainMs, () => closing.abort()),
     clock.after(drainMs + LAST_ANSWERS_MS, () => app.server.closeAllConnections()),
   ];
   app.server.once("close", () => cancels.forEach((cancel) => cancel()));
+}
+
+/** Closes, when called, the connections on which nothing has come yet. Node does not count them as idle: it waits for their first request. */
+function silentConnections(app: FastifyInstance): () => void {
+  const open = new Set<Socket>();
+  app.server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
+  return () => {
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  };
 }
 
 /** Listens. Throws `BIND_NEEDS_TOKEN` for an address that others can reach without tokens, `PORT_IN_USE`. */

@@ -21,6 +21,7 @@ const chat = { session_id: "mina", message: "안녕하세요" };
 interface Whole extends AsyncDisposable {
   readonly engine: TestEngine;
   readonly server: TestServer;
+  readonly log: EventLog;
 }
 
 async function start(): Promise<Whole> {
@@ -30,7 +31,7 @@ async function start(): Promise<Whole> {
   stack.defer(() => events.stop());
   const server = stack.use(await startTestServer({ conversations: engine.engine, events, logger: silentLogger }));
   const kept = stack.move();
-  return { engine, server, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { engine, server, log: events, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 test("a turn is streamed, read again, resumed in its middle, and over", async () => {
@@ -66,6 +67,34 @@ test("what the session did is in the event log", async () => {
 
   expect(answer.status).toBe(200);
   expect(events.frames.find(({ event }) => event === "turn.done")!.data).toMatchObject({ session: "mina", turn: answer.headers.get("turn-id"), role: "conversation" });
+});
+
+test("the events are filtered by type, session, run, room, job and role, those of before and those to come", async () => {
+  await using whole = await start();
+  const { server, log } = whole;
+  const publish = (round: string): Promise<unknown> =>
+    log.append(whole.engine.database, [
+      { type: `turn.${round}`, role: "conversation", session: "mina", data: {} },
+      { type: `post.${round}`, role: "delegation", room: "web:general", data: {} },
+      { type: `job.${round}`, role: "delegation", job: "job_1", data: {} },
+      { type: `run.${round}`, role: "orchestration", run: "run_1", data: {} },
+      { type: `process.${round}`, role: "system", data: {} },
+      { type: `end.${round}`, role: "system", session: "mina", run: "run_1", room: "web:general", job: "job_1", data: {} },
+    ]);
+  await publish("before");
+  await using all = new SseReader(await server.fetch("/v1/events?last=6"));
+  await all.until(({ types }) => types.includes("end.before"));
+  const filters = { "types=turn.*,end.*": ["turn", "end"], "session=mina": ["turn", "end"], "run=run_1": ["run", "end"], "room=web:general": ["post", "end"], "job=job_1": ["job", "end"], "role=delegation&types=post.*,job.*": ["post", "job"], "role=system": ["process", "end"], "role=system&types=turn.*,process.*": ["process"] };
+
+  const readers = await Promise.all(Object.keys(filters).map(async (query) => new SseReader(await server.fetch(`/v1/events?last=6&${query}`))));
+  await publish("after");
+
+  for (const [index, [query, kinds]] of Object.entries(filters).entries()) {
+    const wanted = ["before", "after"].flatMap((round) => kinds.map((kind) => `${kind}.${round}`));
+    await using reader = readers[index]!;
+    await reader.until(({ types }) => types.includes(wanted.at(-1)));
+    expect(reader.types, query).toEqual(wanted);
+  }
 });
 
 test("an unknown turn, service, session and a used key are refused by the real engine as by the double", async () => {

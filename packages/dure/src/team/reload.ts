@@ -101,8 +101,6 @@ export interface ReloaderParts {
 /** Keys that differ and are not taken up by a reload. Pure. */
 export function needsRestart(started: TeamConfig, now: TeamConfig): readonly string[] {
   const keys = RESTART_KEYS.filter((key) => !isDeepStrictEqual(valueAt(started, key), valueAt(now, key))) as string[];
-  const discord = (config: TeamConfig): unknown => Object.values(config.rooms?.channels ?? {}).flatMap((channel) => channel.discord ?? []);
-  if (!isDeepStrictEqual(discord(started), discord(now))) keys.push("rooms.channels.*.discord");
   const accounts = (config: TeamConfig): unknown => Object.entries(config.agents ?? {}).map(([id, agent]) => [id, agent.accounts?.["discord"] ?? id]);
   const isOnDiscord = started.rooms?.adapters?.includes("discord") ?? false;
   if (isOnDiscord && !isDeepStrictEqual(accounts(started), accounts(now))) keys.push("agents.*.accounts.discord");

@@ -55,7 +55,7 @@ export async function openRooms(
   },
 ): Promise<Rooms> {
   const { config } = team;
-  const adapters = await Promise.all(adapterNames(config).map((name) => openAdapter(name, config, environment, parts.database)));
+  const adapters = await Promise.all(adapterNames(config).map((name) => openAdapter(name, config, environment, parts)));
   const { settings, jobs, ...durable } = parts;
   return new Rooms({
     ...durable,
@@ -96,7 +96,7 @@ export async function checkAccounts(team: LoadedTeam, environment: Environment, 
       if (!agent.accounts[name]) findings.push({ agent: agent.id, adapter: name, ok: false, what: `${agent.displayName} has no account on ${name}`, hint: accountHint(name, agent.id) });
     }
     if (name !== "discord") continue;
-    const adapter = await discordAdapter(team.config, environment);
+    const adapter = await discordAdapter(team.config, environment, directory!);
     await adapter.start({ clock: options.clock, logger: options.logger } as ChannelPort);
     try {
       for (const account of directory!.accountsOf(name)) {
@@ -124,17 +124,18 @@ function accountHint(adapter: string, agent: string): string {
   return adapter === "discord" ? `Set DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")} to the token of its bot.` : `Set agents.${agent}.accounts.${adapter}.`;
 }
 
-async function openAdapter(name: "web" | "discord", config: TeamConfig, environment: Environment, database: Database): Promise<ChannelAdapter> {
-  return name === "web" ? new WebAdapter({ database }) : discordAdapter(config, environment);
+async function openAdapter(name: "web" | "discord", config: TeamConfig, environment: Environment, { database, directory }: { database: Database; directory: Directory }): Promise<ChannelAdapter> {
+  return name === "web" ? new WebAdapter({ database }) : discordAdapter(config, environment, directory);
 }
 
-async function discordAdapter(config: TeamConfig, environment: Environment): Promise<ChannelAdapter> {
+/** The directory is asked each time: a reload adds channels and takes them away. */
+async function discordAdapter(config: TeamConfig, environment: Environment, directory: Directory): Promise<ChannelAdapter> {
   const { DiscordAdapter } = await loadDiscord();
-  const channels = Object.values(channelsOf(config)).flatMap((channel) => channel.discord ?? []);
+  const channels = directory.channels.filter(({ adapter }) => adapter === "discord").map(({ channel }) => channel);
   return new DiscordAdapter({
     tokens: tokensOf(config, environment),
     channels,
-    joinsThread: (place) => channels.includes(place.channel),
+    joinsThread: (place) => directory.channels.some(({ adapter, channel }) => adapter === "discord" && channel === place.channel),
     ...(environment.discordApiUrl !== undefined && { apiUrl: environment.discordApiUrl }),
   });
 }

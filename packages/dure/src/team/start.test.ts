@@ -1,12 +1,16 @@
-import { request as httpRequest } from "node:http";
+import { once } from "node:events";
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
 import { testDatabase, testDatabaseUrl } from "../durable/test-database.ts";
 import { chatAgent } from "../engine/agent.ts";
+import { combineServices, keywordRouter } from "../engine/combine.ts";
+import { remoteService } from "../engine/remote-service.ts";
 import { defineService, flow } from "../engine/service.ts";
 import { tool } from "../engine/tool.ts";
-import { silentLogger } from "../kernel/logger.ts";
+import { silentLogger, type Logger } from "../kernel/logger.ts";
 import { offlineModel } from "../models/offline.ts";
 import { SseReader } from "../server/test-server.ts";
 import { PostgresTokenStore } from "../server/token-store.ts";
@@ -23,9 +27,9 @@ interface Started extends AsyncDisposable {
   readonly team: RunningTeam;
 }
 
-async function start(databaseUrl: string, options: Partial<TeamOptions> = {}, environment: Record<string, string> = {}): Promise<Started> {
+async function start(databaseUrl: string, options: Partial<TeamOptions> = {}, environment: Record<string, string> = {}, logger: Logger = silentLogger): Promise<Started> {
   const loaded = await readTeam({ services: { desk }, ...options });
-  const team = await startTeam(loaded, readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0", ...environment }), { logger: silentLogger });
+  const team = await startTeam(loaded, readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0", ...environment }), { logger });
   return { team, [Symbol.asyncDispose]: () => team.stop() };
 }
 
@@ -47,6 +51,45 @@ test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another 
   expect([await send(beside.team), await send(again.team)]).toEqual([turn, turn]);
 });
 
+test("what the team and the environment say of memory and of busy sessions holds for services on other servers, alone and in a combination", async () => {
+  const gate = Promise.withResolvers<void>();
+  const patient = defineService({
+    name: "desk",
+    agents: {},
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        if (turn.message === "wait") await gate.promise;
+        return turn.done({ message: "Yes." });
+      }),
+    },
+  });
+  await using far = await testDatabaseUrl();
+  await using near = await testDatabaseUrl();
+  await using there = await start(far.url, { services: { desk: patient } });
+  const away = remoteService(there.team.url, { name: "away" });
+  const both = combineServices({ name: "both", services: [away, desk], router: keywordRouter({ rules: [], default: "away" }) });
+  await using here = await start(
+    near.url,
+    { services: { both, away }, sessions: { busy: "reject" }, memory: { summarizeThreshold: 3, keepRecentTurns: 1, maxRawTurns: 2 } },
+    { MEMORY_ENABLE_SUMMARY: "false", DEV_MODE: "true" },
+  );
+  const { url, engine } = here.team;
+  const said = async (session: string): Promise<unknown> => {
+    const { memory } = (await (await fetch(`${url}/v1/agent/debug/${session}`)).json()) as { memory: { raw_history: readonly { role: string; content: string }[] } };
+    return memory.raw_history.flatMap(({ role, content }) => (role === "user" ? [content] : []));
+  };
+  for (const service of ["both", "away"]) {
+    for (const message of ["one", "two", "three"]) {
+      const { turnId } = await engine.accept({ session: service, message, service });
+      for await (const { event } of engine.read(turnId)) if (event.type === "DONE") expect(event.data.error).toBeUndefined();
+    }
+    await expect.poll(() => said(service), { timeout: 20_000 }).toEqual(["two", "three"]);
+    await engine.accept({ session: service, message: "wait", service });
+    await expect(engine.accept({ session: service, message: "four", service })).rejects.toMatchObject({ code: "SESSION_BUSY" });
+  }
+  gate.resolve();
+});
+
 test("the server keeps what its configuration says: hosts, rates, sizes", async () => {
   await using stored = await testDatabaseUrl();
   await using started = await start(stored.url, { limits: { messageBytes: 10 }, server: { allowedHosts: ["dure.example.com"], trustProxy: ["127.0.0.1"], limits: { perAddress: 2 } } });
@@ -62,6 +105,118 @@ test("the server keeps what its configuration says: hosts, rates, sizes", async 
   expect([await ask("dure.example.com", "127.0.0.1"), await ask("other.example.com", "127.0.0.1")]).toEqual([200, 403]);
   expect([await ask("localhost", "203.0.113.7"), await ask("localhost", "203.0.113.7"), await ask("localhost", "203.0.113.7")]).toEqual([200, 200, 429]);
   expect(await ask("localhost", "127.0.0.1", { session_id: "mina", message: "eleven byte" })).toBe(413);
+});
+
+test("whatever is asked with GET, its query is not logged, nor above debug what a person or a model says", async () => {
+  const secret = "비밀번호오칠이사";
+  const lines: { readonly level: string; readonly path: unknown; readonly text: string }[] = [];
+  const write = (level: string) => (fields: object, message: string) => void lines.push({ level, path: (fields as { path?: unknown }).path, text: JSON.stringify({ ...fields, message }) });
+  const logger: Logger = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+  const model = offlineModel("echo", (request) => ({ text: `You said: ${request.messages.map((message) => ("text" in message ? message.text : "")).join(" ")}` }));
+  await using stored = await testDatabaseUrl();
+  await using started = await start(stored.url, { agents: { ruda: {} }, model: "offline:echo", offlineModels: [model] }, { DEV_MODE: "true" }, logger);
+  const { url } = started.team;
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as { paths: Record<string, Record<string, { parameters?: readonly { in: string; name: string }[] }>> };
+  const asked: string[] = [];
+  const ask = async (path: string, query: string): Promise<void> => {
+    using leave = new (class extends AbortController {
+      [Symbol.dispose](): void {
+        this.abort();
+      }
+    })();
+    await fetch(`${url}${path}?${query}`, { signal: leave.signal });
+    asked.push(path);
+  };
+
+  for (const [pattern, { get }] of Object.entries(document.paths)) {
+    if (!get) continue;
+    const path = pattern.replaceAll(/\{\w+\}/g, "x");
+    const named = (get.parameters ?? []).flatMap(({ in: where, name }) => (where === "query" && name !== "session_id" && name !== "service" ? [`${name}=${encodeURIComponent(secret)}`] : []));
+    await ask(path, [`session_id=mina&other=${encodeURIComponent(secret)}`, ...named].join("&"));
+  }
+  await ask("/v1/agent/chat/stream", `session_id=mina&message=${encodeURIComponent(secret)}`);
+  await ask("/nowhere", encodeURIComponent(secret));
+  await ask("/v1/services", `${encodeURIComponent(secret)}=%E0%A4%A`);
+  await fetch(`${url}/v1/agent/chat`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ session_id: "juno", message: secret }) });
+
+  await expect.poll(() => asked.filter((path) => !lines.some((line) => line.path === path)), { timeout: 20_000 }).toEqual([]);
+  expect(asked).toEqual(expect.arrayContaining(["/v1/agent/chat/stream", "/v1/events", "/v1/rooms", "/v1/jobs", "/v1/plans", "/v1/escalations"]));
+  const said = [secret, encodeURIComponent(secret)];
+  expect(lines.filter(({ level, path, text }) => (path !== undefined || level !== "debug") && said.some((words) => text.includes(words)))).toEqual([]);
+});
+
+test.each(["openai", "anthropic"])("keys and tokens are not logged, stored or told, also when %s says a key back to us", async (provider) => {
+  const key = "key-47110815-of-nobody-else";
+  const lines: string[] = [];
+  const write = (fields: object, message: string): void => void lines.push(JSON.stringify({ ...fields, message }));
+  await using there = createServer((request, response) => {
+    const given = request.headers.authorization ?? String(request.headers["x-api-key"]);
+    response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ type: "error", error: { type: "authentication_error", message: `Incorrect API key provided: ${given}.` } }));
+  }).listen(0, "127.0.0.1");
+  await once(there, "listening");
+  const name = provider.toUpperCase();
+  const address = `http://127.0.0.1:${(there.address() as AddressInfo).port}`;
+  await using stored = await testDatabase();
+  await using started = await start(stored.url, {}, { DURE_TOKEN: TOKEN, DURE_MODEL: `${provider}:m`, [`${name}_API_KEY`]: key, [`${name}_BASE_URL`]: address }, { debug: write, info: write, warn: write, error: write });
+  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+
+  const answer = await fetch(`${started.team.url}/v1/agent/chat`, { method: "POST", headers, body: JSON.stringify({ session_id: "mina", message: "hello" }) });
+  const told = JSON.stringify([await answer.text(), await (await fetch(`${started.team.url}/metrics`, { headers })).text()]);
+
+  expect(told).toContain("MODEL_UNAUTHORIZED");
+  expect(lines.some((line) => line.includes("MODEL_UNAUTHORIZED"))).toBe(true);
+  for (const secret of [key, TOKEN]) {
+    expect([told, ...lines].filter((text) => text.includes(secret))).toEqual([]);
+    expect(await wherever(stored.database, secret)).toEqual([]);
+  }
+});
+
+test("each call of an agent is in the books with its tokens, and with its cost where the team has set a price", async () => {
+  const dear = offlineModel("dear", () => ({ text: "Yes.", usage: { tokensIn: 2_000, tokensOut: 100 } }));
+  const plain = offlineModel("plain", () => ({ text: "Yes.", usage: { tokensIn: 20, tokensOut: 1 } }));
+  const agents = { head: chatAgent({ name: "head", prompt: "Answer.", card: { llm: "offline:dear" } }), hand: chatAgent({ name: "hand", prompt: "Answer.", card: { llm: "offline:plain" } }) };
+  const both = defineService({
+    name: "desk",
+    agents,
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        await turn.agent("hand", "…");
+        return turn.done({ message: (await turn.agent("head", "…")).text });
+      }),
+    },
+  });
+  await using stored = await testDatabase();
+  await using started = await start(stored.url, { services: { desk: both }, offlineModels: [dear, plain], prices: { "offline:dear": { in: 3, out: 15 } } });
+
+  await fetch(`${started.team.url}/v1/agent/chat`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ session_id: "s1", message: "hello" }) });
+
+  // 2,000 tokens at 3 USD and 100 at 15 USD the million.
+  expect(await stored.database.query({ text: "select service, agent, model, tokens_in, tokens_out, cost_micro_usd from dure.model_calls order by agent" })).toEqual([
+    { service: "desk", agent: "hand", model: "plain", tokens_in: 20, tokens_out: 1, cost_micro_usd: 0 },
+    { service: "desk", agent: "head", model: "dear", tokens_in: 2_000, tokens_out: 100, cost_micro_usd: 7_500 },
+  ]);
+});
+
+test("who stopped and forgot stands in the audit log, with the name of the token", async () => {
+  const gate = Promise.withResolvers<void>();
+  const slow = defineService({ name: "desk", agents: {}, flows: { DEFAULT: flow(async (turn) => (await gate.promise, turn.done({ message: "Yes." }))) } });
+  await using stored = await testDatabase();
+  await using started = await start(stored.url, { services: { desk: slow } }, { DURE_TOKEN: TOKEN });
+  const { url, engine } = started.team;
+  const { token, record } = await new PostgresTokenStore({ database: stored.database }).create({ name: "mina", tenant: "acme", scopes: ["chat"] });
+  const { turnId } = await engine.accept({ session: "s1", message: "hello" }, { caller: { tenant: "acme", name: record.id } });
+  const ask = async (method: string, path: string, bearer: string): Promise<number> => (await fetch(url + path, { method, headers: { authorization: `Bearer ${bearer}` } })).status;
+
+  expect(await ask("POST", `/v1/agent/turns/${turnId}/stop`, token)).toBe(202);
+  gate.resolve();
+  await expect.poll(() => ask("DELETE", "/v1/agent/sessions/s1", token), { timeout: 20_000 }).toBe(204);
+  expect(await ask("DELETE", "/v1/agent/sessions/nobody", token)).toBe(404);
+
+  const written = (): Promise<unknown> => stored.database.query({ text: "select tenant, name, what, subject from dure.audit order by id" });
+  await expect.poll(written, { timeout: 20_000 }).toEqual([
+    { tenant: "acme", name: record.id, what: "turn.stop", subject: turnId },
+    { tenant: "acme", name: record.id, what: "session.delete", subject: "s1" },
+  ]);
 });
 
 test("a session that was forgotten left no word behind, and who takes its id finds nothing of it", { timeout: 60_000 }, async () => {

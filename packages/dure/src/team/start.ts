@@ -73,9 +73,26 @@ export interface StartTeamOptions {
 
 /**
  * Starts everything in order: database, right to work, durable core, engine, server; stops it in reverse.
- * Recovery of dead processes runs beside the start and does not delay it.
+ * Recovery of dead processes runs beside the start and does not delay it. @throws FENCED when the right to work was lost meanwhile:
+ * a process that may not write is never ready.
  */
 export async function startTeam(team: LoadedTeam, environment: Environment, options: StartTeamOptions): Promise<RunningTeam> {
+  const fence: Fence = { fell: undefined, whenFallen: Promise.withResolvers() };
+  try {
+    return await startParts(team, environment, options, fence);
+  } catch (error) {
+    // Whoever takes over also ends the sessions at the database: what failed by that says less than why.
+    throw fence.fell ?? error;
+  }
+}
+
+/** Set when another process has taken over, or may have. */
+interface Fence {
+  fell: DureError | undefined;
+  readonly whenFallen: PromiseWithResolvers<DureError>;
+}
+
+async function startParts(team: LoadedTeam, environment: Environment, options: StartTeamOptions, fence: Fence): Promise<RunningTeam> {
   const { logger, clock = systemClock, signal } = options;
   const settings = settingsOf(team.config, environment);
   await using starting = new AsyncDisposableStack();
@@ -96,8 +113,11 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   const auth = tokenStoreOf(environment, database, clock, settings);
   await assertBindable(settings.host, auth); // here, before any work is taken up
 
-  const fenced = Promise.withResolvers<DureError>();
-  const lease = new ProcessLease({ database, id: processId, appVersion: DURE_VERSION, logger, clock, notifications, onFenced: (error) => fenced.resolve(error) });
+  const onFenced = (error: DureError): void => {
+    fence.fell = error;
+    fence.whenFallen.resolve(error);
+  };
+  const lease = new ProcessLease({ database, id: processId, appVersion: DURE_VERSION, logger, clock, notifications, onFenced });
   await lease.start();
   defer("the lease", () => lease.stop());
 
@@ -160,6 +180,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
   defer("the engine", () => engine.stop({ graceMs: settings.drainMs }));
   await takeover.start();
   defer("takeover", () => takeover.stop());
+  lease.signal.throwIfAborted();
   const router = openEscalationRouter(team, environment, { database, notifications, outbox, inbox, conversations: engine, directory, settings, clock, logger });
   const rooms = directory && jobs && (await openRooms(team, environment, { ...shared, outbox, leases, conversations: engine, inbox, settings, directory, events, jobs }));
   if (directory && rooms) {
@@ -168,8 +189,9 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
     outbox.handle(ANNOUNCE_TOPIC, announcementHandler({ conversations: engine, jobs, directory, locale: settings.locale }));
     jobs.start();
     defer("jobs", () => jobs.stop());
-    await rooms.start();
     defer("rooms", () => rooms.stop());
+    await rooms.start();
+    lease.signal.throwIfAborted();
   }
   const listening: { at?: string } = {};
   const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, budgets, remote: settings.plansRemote, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
@@ -238,9 +260,11 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
         .catch((error: unknown) => logger.error({ ...entry, error: messageOf(error) }, "an entry of the audit log could not be written"));
     },
   });
+  defer("the server", () => app.close());
+  lease.signal.throwIfAborted();
   const { url } = await startServer(app, { host: settings.host, port: settings.port });
   listening.at = url;
-  defer("the server", () => app.close());
+  lease.signal.throwIfAborted();
   logger.info({ url, process: processId, services: definitions.services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
 
   const running = starting.move();
@@ -258,7 +282,7 @@ export async function startTeam(team: LoadedTeam, environment: Environment, opti
       const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
       return new Response(answer.rawPayload.length > 0 ? new Uint8Array(answer.rawPayload) : null, { status: answer.statusCode, headers: fields });
     },
-    fenced: fenced.promise,
+    fenced: fence.whenFallen.promise,
     stop: () => (stopped ??= running.disposeAsync()),
   };
 }
@@ -311,7 +335,6 @@ function withSettings<Some extends AnyService>(service: Some, settings: Settings
     const services = new Map([...service.services].map(([name, leaf]) => [name, withSettings(leaf, settings, environment)]));
     return { ...service, services, sessions: { busy: settings.busy, ...service.sessions } };
   }
-  if (service.kind !== "service") return service;
   const own: MemoryOptions = service.memory ?? {};
   const { memorySummaryModel } = environment;
   const summaryModel = memorySummaryModel ?? own.summaryModel ?? settings.summaryModel;

@@ -69,14 +69,17 @@ test("what is no agent of A2A 1.x, or leads a token elsewhere, is refused withou
   expect([old.calls, agent.calls]).toEqual([[], []]);
 });
 
-test("a stop cancels the task there", async () => {
+/** An agent that does not stream tells the task's id with its end: until then the task is found by its message. */
+const TELLING = [{ streaming: true }, { streaming: false }];
+
+test.each(TELLING)("with %j a stop cancels the task there", async (options) => {
   const begun = Promise.withResolvers<A2aCall>();
   await using agent = await startA2aAgent(async (call) => {
     call.write("It is ");
     begun.resolve(call);
     await new Promise((resolve) => call.cancelled.addEventListener("abort", resolve, { once: true }));
     call.end("CANCELED");
-  });
+  }, options);
   await using team = await startTestEngine(weather(agent.url));
   const { turnId } = await team.engine.accept({ session: "s1", message: "How is it?" });
   const call = await begun.promise;
@@ -87,35 +90,37 @@ test("a stop cancels the task there", async () => {
   await eventually(() => expect(call.cancelled.aborted).toBe(true));
 });
 
-test("a cut connection is taken up again: nothing is asked twice, and the text is whole", async () => {
+test.each(TELLING)("with %j a cut connection is taken up again: nothing is asked twice, and the text is whole", async (options) => {
   const gate = Promise.withResolvers<void>();
   await using agent = await startA2aAgent(async (call) => {
     call.write("It is ");
     await gate.promise;
     call.write("sunny.");
     call.end("COMPLETED");
-  });
+  }, options);
   await using team = await startTestEngine(weather(agent.url));
   const { turnId } = await team.engine.accept({ session: "s1", message: "How is it?" });
   const reading = lastOf(team, turnId);
   await eventually(async () => expect((await typesOf(team, turnId)).length).toBeGreaterThan(0));
   await eventually(() => expect(agent.calls).toHaveLength(1));
+  const asked = agent.headers.length;
 
   agent.cut();
+  await eventually(() => expect(agent.headers.length).toBeGreaterThan(asked));
   gate.resolve();
 
   expect((await reading).message).toBe("It is sunny.");
   expect(agent.calls).toHaveLength(1);
 });
 
-test.each(["while the agent works", "after it has answered"])("a turn whose process dies %s goes on elsewhere with the same call", async (when) => {
+test.each(TELLING.flatMap((options) => ["while the agent works", "after it has answered"].map((when) => [options, when] as const)))("with %j a turn whose process dies %s goes on elsewhere with the same call", async (options, when) => {
   const gate = Promise.withResolvers<void>();
   await using agent = await startA2aAgent(async (call) => {
     call.write("It is ");
     await gate.promise;
     call.write("sunny.");
     call.end("COMPLETED");
-  });
+  }, options);
   await using first = await startTestEngine(weather(agent.url));
   const { turnId } = await first.engine.accept({ session: "s1", message: "How is it?" });
   await eventually(() => expect(agent.calls).toHaveLength(1));

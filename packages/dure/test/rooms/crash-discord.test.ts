@@ -96,6 +96,31 @@ test("what came while no process lived is answered in order when it is young; of
   expect(world.shown(world.general).filter((line) => line.startsWith("이든: 리뷰"))).toEqual([]);
 });
 
+test("of what came while no process lived the newest 100 of each place are read", { timeout: 120_000 }, async () => {
+  const world = await openWorld();
+  const first = world.serve();
+  await world.ready(first);
+  const thread = world.openThread("잡담");
+  for (const [place, number] of [[world.general, 1], [thread, 2]] as const) {
+    const told = world.say(`물음 ${number}`, place);
+    await until(async () => expect(Object.keys(await world.rolesOf(told.id)).sort()).toEqual(["eden", "ruda"]), first);
+  }
+  await until(() => expect(world.shown(world.general)).toContain("루다: 답 1"), first);
+  await first.kill();
+  await world.database.query({ text: "update dure.places set created_at = created_at - interval '1 hour'" }); // what is older than that is history
+
+  world.agoMs = 11 * 60_000;
+  const missed = [world.general, thread].map((place) => Array.from({ length: 130 }, (_none, index) => world.say(`지난 말 ${index}`, place).id));
+  world.agoMs = 0;
+  const second = world.serve();
+
+  for (const ids of missed) {
+    await until(async () => expect(await world.rolesOf(ids.at(-1)!)).toEqual({ ruda: "OBSERVER", eden: "OBSERVER" }), second);
+    const known = await world.database.query<{ platform_id: string }>({ text: "select p.platform_id from dure.room_parts p join dure.room_messages m on m.id = p.message where p.platform_id = any($1::text[]) order by m.seq" }, [ids]);
+    expect(known.map(({ platform_id }) => platform_id)).toEqual(ids.slice(-100));
+  }
+});
+
 const STORY = Array.from({ length: 15 }, (_none, index) => `${index + 1}번째 문장입니다.`).join(" ");
 
 /** Moments in the life of what is shown while it is written. Resolves when the moment has come. */
@@ -160,6 +185,8 @@ interface World {
   serve(): ServerProcess;
   ready(server: ServerProcess): Promise<void>;
   say(text: string, place?: FakePlace): ReturnType<FakePerson["post"]>;
+  /** A person's, in the channel. */
+  openThread(name: string): FakePlace;
   /** What people see: mentions by name, without the platform's own lines. */
   shown(place: FakePlace): readonly string[];
   rolesOf(platformId: string): Promise<Record<string, string>>;
@@ -199,6 +226,7 @@ async function openWorld(more: Readonly<Record<string, string>> = {}): Promise<W
       await until(async () => expect(await database.query({ text: "select state from dure.accounts" })).toEqual([{ state: "ready" }, { state: "ready" }]), server);
     },
     say: (text, place = general) => minjun.post(place, text),
+    openThread: (name) => minjun.startThread(general, name),
     shown: (place) =>
       discord
         .messages(place)

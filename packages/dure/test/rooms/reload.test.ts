@@ -13,6 +13,8 @@ import { ServerProcess } from "../crash/server-process.ts";
 interface World {
   /** The configuration with these channels alone, taken up by `POST /v1/reload`. */
   reloadWith(channels: readonly Channel[]): Promise<{ readonly restart: readonly string[] }>;
+  /** A person's, on Discord; gives who is in it. */
+  openThread(channel: Channel, name: string): () => readonly string[];
   /** The status of a web post, or 202 when it stands on Discord. */
   say(channel: Channel, text: string): Promise<number>;
   /** Who answered what, of everything that was said so far: `ruda: …`. */
@@ -45,9 +47,19 @@ test.each(["web", "discord"] as const)("a channel of %s that leaves the configur
   expect(await world.heard("아직 들리나요")).toEqual([]);
 });
 
+test("a channel of Discord that a reload brings is there at once: agents join the threads that people open in it, no restart is asked for", { timeout: 120_000 }, async () => {
+  const world = await openWorld("discord", ["general"]);
+
+  const { restart } = await world.reloadWith(PLACES);
+  const members = world.openThread("quiet", "새 방");
+
+  expect(restart).toEqual([]);
+  await eventually(() => expect(members()).toContain("루다"), PATIENT);
+});
+
 const PATIENT = { patienceMs: 30_000, everyMs: 50 };
 
-async function openWorld(adapter: "web" | "discord"): Promise<World> {
+async function openWorld(adapter: "web" | "discord", atStart: readonly Channel[] = PLACES): Promise<World> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const folder = await mkdtemp(path.join(tmpdir(), "dure-reload-"));
@@ -67,7 +79,7 @@ async function openWorld(adapter: "web" | "discord"): Promise<World> {
   await mkdir(path.join(folder, "minimal"));
   await writeFile(path.join(folder, "minimal", "service.yaml"), "name: minimal\nagents: {}\nflows:\n  handlers: { DEFAULT: answer }\n");
   await writeFile(path.join(folder, "minimal", "flows.js"), 'export async function* answer() { return { message: "네" }; }\n');
-  await configure(PLACES);
+  await configure(atStart);
   const server = stack.use(ServerProcess.spawn({ DATABASE_URL: owned.url, DISCORD_API_URL: discord.url, DISCORD_TOKEN_RUDA: bot.token }, folder));
   const url = await server.url;
   await eventually(async () => expect(await database.query({ text: "select state from dure.accounts" })).toEqual([{ state: "ready" }]), { ...PATIENT, also: () => server.log.slice(-20).join("\n") });
@@ -80,6 +92,10 @@ async function openWorld(adapter: "web" | "discord"): Promise<World> {
       const response = await send("POST", "/v1/reload", {});
       expect(response.status, await response.clone().text()).toBe(200);
       return (await response.json()) as { restart: readonly string[] };
+    },
+    openThread: (channel, name) => {
+      const { id } = minjun.startThread(channels[channel], name);
+      return () => discord.threads(channels[channel]).find((thread) => thread.id === id)?.members ?? [];
     },
     say: async (channel, text) => {
       if (adapter === "web") return (await send("POST", `/v1/rooms/web:${channel}/messages`, { text, as_person: "민준" })).status;

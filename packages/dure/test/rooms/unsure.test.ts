@@ -160,6 +160,36 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     expect(discord.messages(elsewhere).filter(({ authorIsBot }) => authorIsBot)).toEqual([]);
     expect(discord.requests.filter(({ method, route }) => method === "POST" && route === THREADS.route)).toHaveLength(1);
   });
+
+  test("what people had written in it before it was found is its own then: nobody loses a line, and whoever was called there takes part", async () => {
+    const stage: DiscordStage = await discordPlatform();
+    const { discord, guild, places, bots } = stage;
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: (heard) => (heard.background.includes("저는 먼저 왔어요") ? "먼저 오셨군요" : "못 들었습니다"), seum: (heard) => (/같이|계속/.test(heard.text) ? "봅니다" : silent(heard)) } });
+    discord.fault({ route: "/channels/{channel}/threads", method: "POST" }, { kind: "5xx", after: "nothing" });
+    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    const { id } = await onlyQuestion(team);
+    const minjun = stage.person("민준");
+    const here = minjun.startThread(places.general, "검토는 여기서");
+    minjun.post(here, "저는 먼저 왔어요");
+    minjun.post(here, `${discord.mention(bots.seum)} 같이 봐요`);
+    await eventually(() => expect(discord.messages(here).at(-1)).toMatchObject({ author: "세움" }));
+    await settled(team);
+    const [double] = await team.database.query<{ id: string }>({ text: "select id from dure.places where thread = $1" }, [here.id]);
+
+    await team.inbox.answer(id, { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` }, BOSS);
+
+    await eventually(async () => expect((await stage.shown(team, threadId)).slice(-2)).toEqual(["루다: @이든 검토", "이든: 먼저 오셨군요"]));
+    await settled(team);
+    const lines = await team.rooms.reader.messages(threadId, {});
+    expect(lines.map(({ authorName, text }) => `${authorName}: ${text}`).sort()).toEqual(["루다: <@eden> 검토", "민준: <@seum> 같이 봐요", "민준: 저는 먼저 왔어요", "세움: 봅니다", "이든: 먼저 오셨군요"].sort());
+    expect(await team.rooms.reader.messages(double!.id, {})).toEqual([]);
+    expect(await stateOf(team, double!.id)).toBe("closed");
+    expect((await team.rooms.reader.thread(threadId, NOBODY))?.participants.toSorted()).toEqual(["eden", "ruda", "seum"]);
+
+    minjun.post(here, "그럼 계속해요");
+    await eventually(async () => expect((await stage.shown(team, threadId)).filter((line) => line.startsWith("세움"))).toHaveLength(2));
+  });
 });
 
 async function requestsOf(team: TestTeam): Promise<readonly string[]> {

@@ -47,6 +47,7 @@ create table dure.jobs (
   origin_turn text,
   -- 'held': the caller still waits for the answer itself; 'answered': it has got it; 'told': the notice is in the outbox.
   announced text not null default 'open' check (announced in ('open', 'none', 'held', 'answered', 'told')),
+  -- Nothing: nobody waits. By the database's clock; the caller's own began a little later, so whoever ends the job allows for that.
   wait_until timestamptz,
   holder text,
   epoch integer not null default 1,
@@ -56,7 +57,8 @@ create table dure.jobs (
   -- The exchange turn under way: its attempt, what the agent is told, and the conversation turn that runs for it.
   attempt integer not null default 0,
   attempt_input jsonb,
-  attempt_at timestamptz,
+  -- The session's first message that can be this attempt's.
+  attempt_from bigint,
   turn_at timestamptz,
   current_turn text,
   attempt_turns text[] not null default '{}',
@@ -259,7 +261,7 @@ begin
     ask_key, body_hash, origin_session, origin_turn, wait_until, queued_ms, progress_ms)
   values (v_id, p->>'tenant', p->>'requester', p->>'target', p->>'message', nullif(p->'payload', 'null'), p->>'topic', p->>'intent', v_conversation, v_parent, v_root, v_work, v_depth,
     p->>'retry_of', (p->>'max_turns')::integer, p->>'key', p->>'body_hash', p->>'origin_session', p->>'origin_turn',
-    clock_timestamp() + (p->>'wait_ms')::double precision * interval '1 millisecond', v_now, v_now)
+    clock_timestamp() + nullif((p->>'wait_ms')::double precision, 0) * interval '1 millisecond', v_now, v_now)
   on conflict do nothing
   returning * into j;
   if not found then
@@ -272,10 +274,24 @@ begin
   if j.retry_of is not null then
     insert into dure.job_turns (job_id, number, speaker, text, turn_id, attempts, started_at, finished_at)
     select j.id, t.number, t.speaker, t.text, t.turn_id, 0, t.started_at, t.finished_at from dure.job_turns t where t.job_id = j.retry_of;
+    -- So are the words of persons, but for those that no finished turn has heard.
+    insert into dure.job_words (job_id, author, text, at)
+    select j.id, w.author, w.text, w.at from dure.job_words w where w.job_id = j.retry_of and coalesce(w.turn_number, old.turns_done + 1) > old.turns_done order by w.id;
     update dure.jobs set turns_done = (select count(*) from dure.job_turns where job_id = j.id) where id = j.id returning * into j;
+    perform dure.close_job_question(j.retry_of, 'retried');
   end if;
   perform dure.job_event(j, 'job.accepted', jsonb_build_object('message', j.message, 'intent', j.intent, 'depth', j.depth, 'topic', j.topic));
   return jsonb_build_object('outcome', 'accepted', 'id', j.id);
+end $$;
+
+-- Nobody has to decide any more what becomes of a job that was given up: it was tried again, or is gone.
+create function dure.close_job_question(p_job text, p_why text) returns void language plpgsql as $$
+declare
+  e dure.escalations;
+begin
+  for e in select * from dure.escalations where subject = 'job/' || p_job and status = 'open' for update loop
+    perform dure.close_escalation(e.id, 'dismissed', jsonb_build_object('value', p_why), 'job');
+  end loop;
 end $$;
 
 -- The end of a job, with everything that follows from it. The caller has locked the row.
@@ -286,9 +302,11 @@ declare
 begin
   update dure.jobs set status = p_status, outcome = p_outcome, last_error = coalesce(p_error, last_error), holder = null, has_permit = false, waiting = null,
     updated_at = clock_timestamp(), finished_at = clock_timestamp(),
-    announced = case when p_quiet or origin_session is null then 'none' when wait_until > clock_timestamp() then 'held' else 'told' end
+    announced = case when p_quiet or origin_session is null then 'none' when wait_until > clock_timestamp() - interval '2 seconds' then 'held' else 'told' end
   where id = p_job returning * into j;
   if j.announced = 'told' then perform dure.announce_job(j, j.origin_session, j.origin_turn, j.requester); end if;
+  -- What a turn was told that never came to its end was told to nobody: dure.tend_jobs sends it on.
+  update dure.job_results set turn_number = null where job_id = p_job and turn_number > j.turns_done;
   -- Nobody may allow any more what it had asked for. Whether something has happened may still be found out, and that starts nothing (see
   -- dure.guard_job_turn). An answer that comes at this moment is waited for, and its turn stopped with the others. Turns are locked before escalations, as by finish_turn.
   perform 1 from dure.turns where status = 'running' and session_id = j.attempt_input->>'session' for no key update;
@@ -509,7 +527,7 @@ begin
   select * into j from dure.jobs where id = p_job and epoch = p_epoch and status = 'RUNNING' for no key update;
   if not found then return false; end if;
   if j.attempt >= p_attempt then return true; end if;
-  update dure.jobs set attempt = p_attempt, attempt_input = p_input, attempt_at = clock_timestamp(), turn_at = coalesce(turn_at, clock_timestamp()),
+  update dure.jobs set attempt = p_attempt, attempt_input = p_input, attempt_from = coalesce((select next_ordinal from dure.sessions where id = p_input->>'session'), 0), turn_at = coalesce(turn_at, clock_timestamp()),
     current_turn = null, ended_by_turn = null, updated_at = clock_timestamp()
   where id = p_job;
   update dure.job_words set turn_number = j.turns_done + 1 where job_id = p_job and id = any(p_words) and turn_number is null;
@@ -560,6 +578,13 @@ begin
   return 'over';
 end $$;
 
+-- The conversation turn that a person's answer has started behind another one. By the order of the session, never by a clock.
+create function dure.turn_behind(p_session text, p_turn text) returns text language sql stable as $$
+  select m.turn_id from dure.messages m join dure.turns t on t.id = m.turn_id
+  where m.session_id = p_session and t.author = 'system' and m.ordinal > (select max(ordinal) from dure.messages where turn_id = p_turn)
+  order by m.ordinal limit 1
+$$;
+
 -- The turn waits for a person: the permit is free for others, nobody holds the job. 'again': they have answered meanwhile, or are
 -- answering, so there is something to follow; 'fenced': it is no longer ours.
 create function dure.wait_job(p_job text, p_epoch integer) returns text language plpgsql as $$
@@ -570,8 +595,7 @@ begin
   if not found then return 'fenced'; end if;
   -- See guard_job_turn. Tried, never waited for: who answers may hold what a cancel of this job waits for.
   if not pg_try_advisory_xact_lock(hashtextextended('dure:job-answer:' || p_job, 0)) then return 'again'; end if;
-  if exists (select 1 from dure.turns a join dure.turns b on b.id = j.current_turn
-      where a.session_id = b.session_id and a.author = 'system' and (a.accepted_at, a.id) > (b.accepted_at, b.id)) then
+  if dure.turn_behind(j.attempt_input->>'session', j.current_turn) is not null then
     return 'again';
   end if;
   update dure.jobs set waiting = 'person', has_permit = false, holder = null, updated_at = clock_timestamp() where id = p_job returning * into j;
@@ -612,7 +636,7 @@ begin
   select * into j from dure.jobs where id = p_job and tenant = p_tenant for no key update;
   if not found then return null; end if;
   if j.status in ('PENDING', 'RUNNING') then
-    select count(*), coalesce(sum(octet_length(text)), 0) into v_words, v_bytes from dure.job_words where job_id = p_job and (turn_number is null or turn_number > j.turns_done);
+    select count(*), coalesce(sum(octet_length(text)), 0) into v_words, v_bytes from dure.job_words where job_id = p_job and turn_number is null;
     if v_words >= p_words_most or v_bytes + octet_length(p_text) > p_bytes_most then return 'full'; end if;
     insert into dure.job_words (job_id, author, text) values (p_job, p_author, p_text);
     perform dure.job_event(j, 'job.spoken', jsonb_build_object('by', p_author, 'text', p_text));
@@ -692,6 +716,7 @@ begin
   delete from dure.completed where session_id = any(v_sessions);
   delete from dure.effects where session_id = any(v_sessions) and status in ('done', 'failed');
   delete from dure.sessions where id = any(v_sessions);
+  perform dure.close_job_question(id, 'gone') from unnest(v_jobs) id;
   delete from dure.jobs where id = any(v_jobs);
   return cardinality(v_jobs);
 end $$;

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { eventually } from "../until.ts";
+import { Retention } from "../../src/durable/retention.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
+import { discordPlatform } from "./discord-platform.ts";
+import { collaborate, readyTeamOn, settled, silent } from "./helpers.ts";
+
+const MESSAGES = "/channels/{channel}/messages";
+const THREADS = "/channels/{channel}/threads";
+/** More than there are attempts: were a look one of them, it would be given up by then. */
+const LOOKS = 6;
+const LONG = { patienceMs: 40_000, everyMs: 50 };
+
+describe("what may have arrived is looked for", { timeout: 120_000 }, () => {
+  test.each([
+    { what: "a message", made: MESSAGES, more: 3, looked: MESSAGES },
+    { what: "a thread", made: THREADS, more: 0, looked: "/guilds/{guild}/threads/active" },
+  ])("for as long as the platform says `too often`, however often: $what is found then, and stands there once", async ({ made, more, looked }) => {
+    const stage = await discordPlatform();
+    const { discord, places } = stage;
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
+    discord.fault({ route: made, method: "POST" }, { kind: "5xx", after: "doing it" });
+    discord.fault({ route: made, method: "POST", times: more }, { kind: "5xx" });
+    const tooOften = discord.fault({ route: looked, method: "GET", bot: "루다", times: Number.MAX_SAFE_INTEGER }, { kind: "429", retryAfterMs: 50 });
+
+    await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    const waits = async (): Promise<void> => expect(await team.database.query({ text: "select in_doubt, attempts from dure.outbox where topic = 'room.discord.ruda' and state in ('pending', 'sending') order by id limit 1" })).toEqual([{ in_doubt: true, attempts: 1 + more }]);
+    await eventually(waits, LONG);
+    const { hits } = tooOften;
+    await eventually(() => expect(tooOften.hits).toBeGreaterThanOrEqual(hits + LOOKS), LONG);
+    await waits();
+    const questions = await team.inbox.list({ tenant: "", status: "open" });
+    tooOften.cancel();
+
+    await eventually(async () => expect(await team.database.query({ text: "select delivery from dure.room_messages where author = 'ruda'" })).toEqual([{ delivery: "sent" }]), LONG);
+    await settled(team);
+    expect(questions.items).toEqual([]);
+    const [thread, ...others] = discord.threads(places.general);
+    expect(others).toEqual([]);
+    expect(discord.messages(thread!).filter(({ author }) => author === "루다")).toHaveLength(1);
+    expect(discord.requests.filter(({ method, route }) => method === "POST" && route === made)).toHaveLength(1 + more);
+  });
+});
+
+test("a message that an account has seen is nobody's again 24 h later, after a sweep and a restart, though all is read from the beginning", { timeout: 120_000 }, async () => {
+  const stage = await discordPlatform();
+  const first = await readyTeamOn(stage);
+  await stage.say(first, "물음");
+  await eventually(async () => expect(await stage.shown(first, "discord:general")).toEqual(["민준: 물음", "루다: 루다의 답입니다"]));
+  await settled(first);
+  await first.database.query({ text: "update dure.room_messages set at = at - interval '24 hours'" });
+  await first.database.query({ text: "update dure.handlings set finished_at = finished_at - interval '24 hours', created_at = created_at - interval '24 hours'" });
+  await new Retention({ database: first.database, leases: first.leases, logger: silentLogger, clock: systemClock, rules: first.rooms.retentionRules() }).sweep();
+  await first.database.query({ text: "delete from dure.account_reads" });
+  await first.stop();
+
+  const second = await readyTeamOn(stage, { on: first });
+
+  await eventually(async () => expect(await second.database.query({ text: "select from dure.account_reads where place = 'discord:general'" })).toHaveLength(4));
+  await settled(second);
+  expect(await stage.shown(second, "discord:general")).toEqual(["민준: 물음", "루다: 루다의 답입니다"]);
+  expect(second.calls("ruda")).toBe(0);
+  expect(await second.database.query({ text: "select author_name from dure.room_messages order by seq" })).toEqual([{ author_name: "민준" }, { author_name: "루다" }]);
+});
