@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { filesOf } from "../src/plans/patch.ts";
 import { criticalPathOf, levelsOf } from "../src/plans/port-order.ts";
 import { roundsOf } from "../src/plans/rounds.ts";
+import { readChoice, readOnly } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, type Signs } from "../src/plans/signs.ts";
+import { rangeOfLine } from "../src/plans/text-lines.ts";
 import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
 import { anEscalation, apiDetail, aPort, aRun, aStep, DIFF, FILES, manyPorts, runInTheMiddle, VIEW } from "./plans/runs.ts";
@@ -115,6 +117,18 @@ describe("decisions", () => {
   });
 });
 
+describe("what may be chosen", () => {
+  test("ports and a repository stand in the address, ports up to a choice before ports from it on", () => {
+    expect(readChoice(readOnly({ from: "a,b", repository: "../shop", q: "x" }))).toEqual({ from: ["a", "b"], repository: "../shop" });
+    expect(readChoice(readOnly({ only: "a", from: "b", repository: "" }))).toEqual({ only: ["a"] });
+    expect(readChoice(readOnly({ only: 7 }))).toEqual({});
+  });
+
+  test("a line of a text is found by its number, and one behind the last is its end", () => {
+    expect([1, 2, 3, 4].map((line) => rangeOfLine("plan: a\n\nports:", line))).toEqual([[0, 7], [8, 8], [9, 15], [15, 15]]);
+  });
+});
+
 describe("the list", () => {
   test("without plans and runs says how they come about", async () => {
     await using server = await serve();
@@ -153,6 +167,113 @@ describe("the list", () => {
     const start = server.journal.filter(({ method, path }) => method === "POST" && path === "/v1/runs").at(-1)!;
     expect(start.body).toEqual({ plan: "login", only: ["limits"] });
     expect(start.key).toMatch(/^.{10,}/);
+  });
+
+  test("a plan that has become wrong says every place to change, and is shown when it is mended", async () => {
+    await using server = await serve();
+    server.plans.files.push(...FILES);
+    await using opened = await open(server, "/plans/start/billing");
+    const { page } = opened;
+    await page.getByRole("alert").filter({ hasText: "billing.yaml has 2 problems" }).waitFor();
+    expect(await page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText()).toMatch(/billing\.yaml:12:5[\s\S]*invoce/);
+    await expectWellMade(opened);
+
+    server.plans.files[1] = { ...FILES[1]!, problems: [] };
+    server.plans.views.set("billing", { ...VIEW, plan: "billing" });
+    await page.getByRole("button", { name: "다시 시도" }).click();
+
+    await page.getByRole("button", { name: "이대로 시작하기" }).waitFor();
+  });
+
+  test("a plan starts from some of its ports on, and in another repository", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    server.plans.views.set("login", VIEW);
+    server.plans.nextRun = () => aRun("run_new");
+    await using opened = await open(server, "/plans/start/login");
+    const { page } = opened;
+    await page.getByRole("checkbox", { name: "로그인 API" }).check();
+    await page.getByText("고른 것부터").click();
+    await page.getByText("시작하는 커밋에 이미 있다고 봐요").waitFor();
+    await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
+    await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ plan: "login", from: ["api"], dry_run: true });
+
+    await page.getByText("다른 저장소에서 하기").click();
+    await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../nowhere");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "Say the folder of one." }).waitFor();
+    await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../shop");
+    await page.getByRole("button", { name: "여기서 다시 보기" }).click();
+    await page.getByRole("definition").filter({ hasText: "../shop" }).waitFor();
+    await expectWellMade(opened);
+    await page.getByRole("button", { name: "이대로 시작하기" }).click();
+    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+
+    expect(sent(server, /runs$/).at(-1)).toEqual({ plan: "login", from: ["api"], repository: "../shop" });
+  });
+
+  test("a plan that is no file yet is drafted, checked line by line and downloaded; files are checked again", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    server.plans.files.push(...FILES);
+    server.plans.findProblems = (file, text) => (text.includes("invoce") ? [{ file, line: 3, column: 8, key: "ports.0.dependsOn", message: "names the port invoce, which does not exist", hint: "Did you mean invoice?" }] : []);
+    await using opened = await open(server, "/plans");
+    const { page } = opened;
+    await page.getByRole("button", { name: "계획 써 보기…" }).click();
+    await page.getByText("모델에게 초안 받기").click();
+    await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
+    await page.getByRole("button", { name: "초안 받기" }).click();
+    await page.getByRole("alert").filter({ hasText: "Set the key of a provider." }).waitFor();
+    server.plans.proposal = "plan: billing\nports:\n  - dependsOn: [invoce]\n";
+    await page.getByRole("button", { name: "초안 받기" }).click();
+    await page.getByText("고칠 곳 1군데").waitFor();
+    const area = page.getByRole("textbox", { name: "계획의 글" });
+    expect(await area.inputValue()).toBe(server.plans.proposal);
+    await page.getByRole("button", { name: "draft.yaml:3:8" }).click();
+    expect(await area.evaluate((element: HTMLTextAreaElement) => element.value.slice(element.selectionStart, element.selectionEnd))).toBe("  - dependsOn: [invoce]");
+    await expectWellMade(opened);
+
+    await page.keyboard.type("  - dependsOn: [invoice]");
+    await page.getByText("글이 바뀌었어요.").waitFor();
+    await page.getByRole("button", { name: "검사하기" }).click();
+    await page.getByText("고칠 곳이 없어요").waitFor();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "내려받기" }).click()]);
+    expect(download.suggestedFilename()).toBe("draft.yaml");
+    await page.locator("input[type=file]").setInputFiles({ name: "other.yaml", mimeType: "text/yaml", buffer: Buffer.from("a\nb\n[invoce]") });
+    await page.getByRole("button", { name: "other.yaml:3:8" }).waitFor();
+    expect(sent(server, /check$/)).toEqual([{ file: "draft.yaml", text: "plan: billing\nports:\n  - dependsOn: [invoice]\n" }, { file: "other.yaml", text: "a\nb\n[invoce]" }]);
+    server.plans.files[1] = { ...FILES[1]!, problems: [] };
+    await page.getByRole("button", { name: "다시 검사" }).click();
+    await page.getByRole("link", { name: "billing 시작하기" }).waitFor();
+    await expectFits(opened);
+  });
+
+  test("old runs are cleaned after showing what would go, and what would be lost only where somebody gives it up", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    const ended = (id: string, days: number): void => void server.plans.runs.push(aRun(id, { plan: id, status: "success", phase: "over", finishedAt: Date.now() - days * 86_400_000 }));
+    for (const [id, days] of [["run_a", 30], ["run_b", 30], ["run_c", 30], ["run_d", 30], ["run_new", 1]] as const) ended(id, days);
+    server.plans.keeps.set("run_b", { code: "RUN_UNMERGED", message: "What succeeded in it is on no branch of /home/user/shop.", hint: "Merge it." });
+    server.plans.keeps.set("run_c", { code: "TREE_NOT_SAFE", message: "The tree of api holds what no commit has: notes.md.", hint: "Look at it." });
+    server.plans.keeps.set("run_d", { code: "RUN_GOING", message: "It goes on, or somebody wants something of it." });
+    await using opened = await open(server, "/plans");
+    const { page } = opened;
+    await page.getByRole("button", { name: "오래된 실행 정리하기…" }).click();
+    await page.getByRole("button", { name: "무엇이 지워질지 보기" }).click();
+    await page.getByRole("heading", { name: "정리할 실행 (1)" }).waitFor();
+    const box = page.getByRole("group", { name: "오래된 실행 정리하기" });
+    const words = await box.innerText();
+    for (const part of ["남겨 둘 실행 (3)", "성공한 결과가 어느 브랜치에도 없어요", "notes.md", "아직 진행 중이거나", "남는 것: 결과 브랜치와 실행의 기록"]) expect(words).toContain(part);
+    expect(words).not.toContain("run_new");
+    expect(await box.getByRole("checkbox").count()).toBe(2);
+    expect(sent(server, /clean$/).every((body) => (body as { dry_run?: boolean }).dry_run === true)).toBe(true);
+    await expectWellMade(opened);
+
+    await box.getByRole("checkbox", { name: "run_b run_b: 잃어도 괜찮아요" }).check();
+    await box.getByRole("button", { name: "2개 정리하기 (1개는 잃는 것이 있어요)" }).click();
+    await page.getByText("실행 2개를 정리했어요. 2개는 남겨 뒀어요.").waitFor();
+
+    expect(server.plans.runs.filter(({ cleanedAt }) => cleanedAt !== null).map(({ id }) => id)).toEqual(["run_a", "run_b"]);
+    expect(sent(server, /clean$/).filter((body) => (body as { force?: boolean }).force === true)).toEqual([{ run: "run_b", force: true }]);
+    await expect.poll(() => page.locator(".run-cleaned").count()).toBe(2);
+    await expectWellMade(opened);
   });
 
   test("a refused start says why and what to do", async () => {
@@ -299,6 +420,47 @@ describe("a run", () => {
     await page.locator(".port-head").getByText("성공").waitFor();
   });
 
+  test("that ended is cleaned after saying what is lost, and is then its history alone", { timeout: 60_000 }, async () => {
+    await using server = await serve();
+    const report = { commit: "dd".padEnd(40, "0"), branch: "dure/login-3", kept: ["domain"], missing: [], conflicts: [] };
+    server.plans.runs.push(aRun("run_middle", { status: "partial", phase: "over", finishedAt: Date.now(), report }, { domain: { status: "succeeded" }, limits: { status: "failed", triesMade: 3 } }));
+    server.plans.keeps.set("run_middle", { code: "RUN_UNMERGED", message: "What succeeded in it is on no branch of /home/user/shop." });
+    await using opened = await open(server, "/plans/runs/run_middle");
+    const { page } = opened;
+    await page.getByRole("button", { name: "파일 정리하기…" }).click();
+    const box = page.getByRole("group", { name: "파일 정리하기" });
+    await box.getByText("성공한 결과가 어느 브랜치에도 없어요.").waitFor();
+    await box.getByText("남는 것: 실행의 기록과 브랜치 dure/login-3").waitFor();
+    expect(await box.getByRole("button", { name: "그래도 정리하기" }).isDisabled()).toBe(true);
+    await box.getByRole("checkbox", { name: "이것을 잃어도 괜찮아요" }).check();
+    await expectWellMade(opened);
+    await box.getByRole("button", { name: "그래도 정리하기" }).click();
+    await page.getByText(/파일을 정리했어요\. 기록과 브랜치 dure\/login-3만/).waitFor();
+
+    expect(sent(server, /clean$/)).toEqual([{ run: "run_middle", dry_run: true }, { run: "run_middle", force: true }]);
+    expect(await page.locator(".run-actions").count()).toBe(0);
+    expect(await page.getByText("모든 변경 보기").count()).toBe(0);
+    await page.goto(`${server.url}/plans/runs/run_middle/ports/limits?tab=diff`);
+    await page.getByText("이 실행의 파일을 정리해서 변경을 볼 수 없어요.").waitFor();
+    expect(await page.getByRole("button", { name: "다시 시도…" }).count()).toBe(0);
+    await expectWellMade(opened);
+  });
+
+  test("that has used up its tokens is given more of them", async () => {
+    await using server = await serve();
+    server.plans.runs.push(aRun("run_middle", { status: "failed", phase: "over", finishedAt: Date.now(), because: { code: "RUN_TOKENS_EXHAUSTED", message: "400,000 of 400,000 tokens are used." } }));
+    await using opened = await open(server, "/plans/runs/run_middle");
+    const { page } = opened;
+
+    await page.getByRole("button", { name: "토큰 더 주기…" }).click();
+    await page.getByRole("spinbutton", { name: "더 줄 토큰" }).fill("100000");
+    await page.keyboard.press("Enter");
+
+    await page.locator(".run-head").getByText("만드는 중").waitFor();
+    expect(sent(server, /extend$/)).toEqual([{ tokens: 100_000 }]);
+    await page.getByText("/ 500,000").waitFor();
+  });
+
   test("without isolation says so on the run and on each of its ports", async () => {
     await using server = await serve();
     runInTheMiddle(server, "run_middle", { isolation: "audit" });
@@ -399,9 +561,16 @@ describe("a port", () => {
 
     await page.getByRole("button", { name: "다시 시도…" }).click();
     await page.getByRole("textbox").last().fill("15분이 지난 뒤를 먼저 보세요");
+    await page.getByRole("spinbutton", { name: "토큰" }).fill("0");
+    expect(await page.getByRole("button", { name: "이 힌트로 다시 시도" }).isDisabled()).toBe(true);
+    await page.getByText("1부터 1,000,000,000까지의 정수로").waitFor();
+    await expectWellMade(opened);
+    await page.getByRole("spinbutton", { name: "토큰" }).fill("50000");
+    await page.getByRole("spinbutton", { name: "시간 (분)" }).fill("15");
+    await page.getByRole("spinbutton", { name: "시도 (번)" }).fill("2");
     await page.getByRole("button", { name: "이 힌트로 다시 시도" }).click();
     await page.locator(".port-head").getByText("일하는 중").waitFor();
-    expect(sent(server, /ports\/limits\/retry$/)).toEqual([{ hint: "15분이 지난 뒤를 먼저 보세요" }]);
+    expect(sent(server, /ports\/limits\/retry$/)).toEqual([{ hint: "15분이 지난 뒤를 먼저 보세요", tokens: 50_000, time_ms: 900_000, tries: 2 }]);
     await page.getByRole("button", { name: "작업자에게 말하기…" }).click();
     await page.getByRole("combobox", { name: "누구에게" }).selectOption("tester");
     await page.getByRole("textbox", { name: "할 말" }).fill("느린 시험은 빼 주세요");
@@ -477,5 +646,19 @@ describe("a port", () => {
     await page.goto(`${server.url}/plans`);
     await page.locator(".run-row").first().waitFor();
     await expectFits(opened);
+    server.plans.runs.push(aRun("run_old", { status: "success", phase: "over", finishedAt: 1_000 }));
+    server.plans.keeps.set("run_old", { code: "TREE_NOT_SAFE", message: `The tree of api holds what no commit has: ${"folder/".repeat(20)}notes.md.` });
+    server.plans.views.set("login", VIEW);
+    await page.reload();
+    await page.getByRole("button", { name: "Try out a plan…" }).click();
+    await page.getByText("Let a model draft it").click();
+    await page.getByRole("button", { name: "Clean old runs…" }).click();
+    await page.getByRole("button", { name: "Show what would go" }).click();
+    await page.getByText("Cleaning loses them").waitFor();
+    await page.getByRole("checkbox", { name: "login run_old: I can do without it" }).check();
+    await expectWellMade(opened);
+    await page.goto(`${server.url}/plans/start/login?from=api&repository=../shop`);
+    await page.getByText("What comes before is taken as done").waitFor();
+    await expectWellMade(opened);
   });
 });

@@ -1,24 +1,25 @@
-import { Button, Checkbox, Loader } from "@mantine/core";
-import { IconAlertTriangle, IconArrowLeft, IconCheck, IconFlag3, IconPlayerPlay, IconShieldOff, IconX } from "@tabler/icons-react";
+import { Button, Checkbox, Loader, SegmentedControl, TextInput } from "@mantine/core";
+import { IconAlertTriangle, IconArrowLeft, IconCheck, IconFlag3, IconFolder, IconPlayerPlay, IconShieldOff, IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { systemClock, ulid, type PlanView } from "dure/client";
-import { useEffect, useId, useState, type ReactNode } from "react";
+import { DureError, systemClock, ulid, type PlanView } from "dure/client";
+import { useEffect, useId, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
-import { useBefore } from "./use-plans.ts";
+import { PlanProblems } from "./plan-problems.tsx";
+import { readChoice, type StartChoice } from "./run-filters.ts";
+import { useBefore, usePlanFiles } from "./use-plans.ts";
 
 /** What a plan would do, before anything is done; and the button that begins it. */
 export function BeforePage(): ReactNode {
   const text = useText();
   const { plan } = useParams({ from: "/plans/start/$plan" });
-  const { only = "" } = useSearch({ from: "/plans/start/$plan" });
-  const chosen = only === "" ? [] : only.split(",");
-  const before = useBefore(plan, chosen);
+  const choice = readChoice(useSearch({ from: "/plans/start/$plan" }));
+  const before = useBefore(plan, choice);
   useEffect(() => {
     document.title = `${text.plans.before.title(plan)} · dure`;
   }, [text, plan]);
@@ -33,17 +34,64 @@ export function BeforePage(): ReactNode {
           <p className="soft">{text.plans.before.lead}</p>
         </div>
       </header>
+      <Where key={choice.repository} given={choice.repository ?? ""} />
       {before.isPending && <Loader type="dots" aria-label={text.plans.loading} />}
-      {before.error !== null && <Problem error={before.error} onRetry={() => void before.refetch()} />}
-      {before.data !== undefined && <Shown view={before.data} name={plan} only={chosen} isStale={before.isPlaceholderData} />}
+      {before.error !== null && <Refused plan={plan} error={before.error} onRetry={() => void before.refetch()} />}
+      {before.data !== undefined && <Shown view={before.data} name={plan} choice={choice} isStale={before.isPlaceholderData} />}
     </div>
   );
 }
 
-function Shown({ view, name, only, isStale }: { view: PlanView; name: string; only: readonly string[]; isStale: boolean }): ReactNode {
+/** Why it cannot be shown; of a wrong file every place that is to be changed. */
+function Refused({ plan, error, onRetry }: { plan: string; error: Error; onRetry: () => void }): ReactNode {
+  const text = useText();
+  const files = usePlanFiles();
+  const problems = error instanceof DureError && error.code === "PLAN_INVALID" ? (files.data?.find(({ name }) => name === plan)?.problems ?? []) : [];
+  const again = (): void => {
+    void files.refetch();
+    onRetry();
+  };
+  return (
+    <>
+      <Problem error={error} onRetry={again} />
+      {problems.length > 0 && (
+        <div className="plan-file" data-broken>
+          <strong>{text.plans.problems(problems.length)}</strong>
+          <PlanProblems problems={problems} label={text.plans.problemList(plan)} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Another repository for the same plan; it is looked at before anything is begun. */
+function Where({ given }: { given: string }): ReactNode {
+  const words = useText().plans.before;
+  const navigate = useNavigate();
+  const [folder, setFolder] = useState(given);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const repository = folder.trim();
+    void navigate({ to: ".", search: ({ repository: _repository, ...before }: Record<string, unknown>) => ({ ...before, ...(repository !== "" && { repository }) }), replace: true });
+  };
+  return (
+    <details className="plan-details" open={given !== "" || undefined}>
+      <summary>{words.where}</summary>
+      <form className="before-where" onSubmit={submit}>
+        <TextInput size="sm" maxLength={1_000} label={words.repository} description={words.repositoryHint} placeholder="../shop" leftSection={<IconFolder size={15} />} value={folder} onChange={(event) => setFolder(event.currentTarget.value)} />
+        <Button type="submit" size="sm" variant="default" disabled={folder.trim() === given}>
+          {words.showThere}
+        </Button>
+      </form>
+    </details>
+  );
+}
+
+function Shown({ view, name, choice, isStale }: { view: PlanView; name: string; choice: StartChoice; isStale: boolean }): ReactNode {
   const text = useText();
   const words = text.plans.before;
   const rows: readonly (readonly [string, ReactNode])[] = [
+    ...(choice.repository === undefined ? [] : [[words.repository, <code key="repository">{choice.repository}</code>] as const]),
     [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
     [words.ports, text.plans.ports(view.ports.length)],
     [words.maxParallel, words.maxParallelOf(view.maxParallel)],
@@ -66,7 +114,7 @@ function Shown({ view, name, only, isStale }: { view: PlanView; name: string; on
           </div>
         ))}
       </dl>
-      <Start name={name} only={only} isStale={isStale} />
+      <Start key={JSON.stringify(choice)} name={name} choice={choice} isStale={isStale} />
       <Levels view={view} />
       <Mode view={view} />
       <Unowned view={view} />
@@ -86,14 +134,14 @@ function Shown({ view, name, only, isStale }: { view: PlanView; name: string; on
   );
 }
 
-function Start({ name, only, isStale }: { name: string; only: readonly string[]; isStale: boolean }): ReactNode {
+function Start({ name, choice, isStale }: { name: string; choice: StartChoice; isStale: boolean }): ReactNode {
   const text = useText();
   const { client } = useParts();
   const navigate = useNavigate();
-  // Pressed twice, or again after a lost answer, it is the same run.
+  // Pressed twice, or again after a lost answer, it is the same run; another choice is another one.
   const [key] = useState(() => ulid(systemClock.now()));
   const start = useMutation({
-    mutationFn: () => client.plans.start({ plan: name, ...(only.length > 0 && { only }) }, { idempotencyKey: `${key}:${only.join(",")}`.slice(0, 255) }),
+    mutationFn: () => client.plans.start({ plan: name, ...choice }, { idempotencyKey: key }),
     onSuccess: ({ id }) => navigate({ to: "/plans/runs/$run", params: { run: id } }),
   });
   return (
@@ -112,8 +160,9 @@ function Levels({ view }: { view: PlanView }): ReactNode {
   const words = text.plans.before;
   const heading = useId();
   const navigate = useNavigate();
-  const { only = "" } = useSearch({ from: "/plans/start/$plan" });
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(only === "" ? [] : only.split(",")));
+  const { only, from, repository } = useSearch({ from: "/plans/start/$plan" });
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set((only ?? from)?.split(",")));
+  const [how, setHow] = useState<"only" | "from">(from === undefined ? "only" : "from");
   const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
   const critical = new Set(view.criticalPath);
   const choice = view.ports.filter(({ id }) => chosen.has(id)).map(({ id }) => id).join(",");
@@ -123,7 +172,8 @@ function Levels({ view }: { view: PlanView }): ReactNode {
       if (!after.delete(id)) after.add(id);
       return after;
     });
-  const showAgain = (): void => void navigate({ to: ".", search: choice === "" ? {} : { only: choice }, replace: true });
+  const isShown = choice === (only ?? from ?? "") && (choice === "" || (how === "only") === (only !== undefined));
+  const showAgain = (): void => void navigate({ to: ".", search: { ...(choice !== "" && { [how]: choice }), ...(repository !== undefined && { repository }) }, replace: true });
   return (
     <section aria-labelledby={heading}>
       <h2 id={heading}>{words.levels}</h2>
@@ -148,8 +198,21 @@ function Levels({ view }: { view: PlanView }): ReactNode {
           </li>
         ))}
       </ol>
-      <p className="soft small">{words.onlyHint}</p>
-      {choice !== only && (
+      {chosen.size > 0 && (
+        <SegmentedControl
+          size="xs"
+          className="before-how"
+          aria-label={words.only}
+          value={how}
+          onChange={(next) => setHow(next === "from" ? "from" : "only")}
+          data={[
+            { value: "only", label: words.hows.only },
+            { value: "from", label: words.hows.from },
+          ]}
+        />
+      )}
+      <p className="soft small before-how-hint">{chosen.size === 0 ? words.chooseHint : how === "only" ? words.onlyHint : words.fromHint}</p>
+      {!isShown && (
         <Button size="compact-sm" variant="default" onClick={showAgain}>
           {words.showAgain}
         </Button>

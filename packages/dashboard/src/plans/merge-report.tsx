@@ -83,7 +83,7 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
           </ul>
         </div>
       )}
-      {report.commit !== undefined && <Changes run={run.id} />}
+      {report.commit !== undefined && run.cleanedAt === null && <Changes run={run.id} />}
       {conflicts.length > 0 && (
         <div className="report-part">
           <h3>{`${words.conflicts} (${conflicts.length})`}</h3>

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { IconAlertTriangle, IconCircleCheck, IconPlayerPlay, IconSearch, IconSitemap } from "@tabler/icons-react";
+import { IconAlertTriangle, IconArchive, IconCircleCheck, IconListCheck, IconPlayerPlay, IconRefresh, IconSearch, IconSitemap } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile, type PlanProblem } from "dure/client";
+import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -10,6 +10,9 @@ import { momentOf, spanOf, whenOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
 import "./plans.css";
 import { BecauseLine } from "./because-words.tsx";
+import { CleanRuns } from "./clean-runs.tsx";
+import { PlanBench } from "./plan-bench.tsx";
+import { PlanProblems } from "./plan-problems.tsx";
 import { useRunFilters } from "./run-filters.ts";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { doneOf, useMayRun, usePlanFiles, useRunList, useRunListNews } from "./use-plans.ts";
@@ -40,6 +43,7 @@ function PlanFiles(): ReactNode {
   const text = useText();
   const files = usePlanFiles();
   const [search, setSearch] = useState("");
+  const [isAtBench, setAtBench] = useState(false);
   const all = files.data ?? [];
   const shown = all.filter(({ name, file }) => lettersOf(`${name} ${file}`).includes(lettersOf(search.trim())));
   return (
@@ -47,7 +51,20 @@ function PlanFiles(): ReactNode {
       <header>
         <h2 id="plan-files">{text.plans.files}</h2>
         {all.length >= SEARCH_FROM && <TextInput size="sm" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.plans.findFiles} aria-label={text.plans.findFiles} leftSection={<IconSearch size={15} />} />}
+        <div className="plans-tools">
+          {all.length > 0 && (
+            <Button size="compact-sm" variant="default" title={text.plans.checkAgainHint} leftSection={<IconRefresh size={15} />} loading={files.isRefetching} onClick={() => void files.refetch()}>
+              {text.plans.checkAgain}
+            </Button>
+          )}
+          {!isAtBench && (
+            <Button size="compact-sm" variant="default" leftSection={<IconListCheck size={15} />} onClick={() => setAtBench(true)}>
+              {text.plans.bench.title}…
+            </Button>
+          )}
+        </div>
       </header>
+      {isAtBench && <PlanBench onLeave={() => setAtBench(false)} />}
       {files.error !== null && <Problem error={files.error} onRetry={() => void files.refetch()} />}
       {files.isSuccess && shown.length === 0 && (search.trim() === "" ? <Empty words={text.plans.filesEmpty} hint={text.plans.filesEmptyHint} /> : <Empty words={text.plans.filesMatch(search.trim())} />)}
       {shown.length > 0 && (
@@ -83,28 +100,8 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
         {!isWhole && <span className="soft small">{text.plans.mend}</span>}
       </div>
       {!isWhole && (
-        <ul className="plan-problems" aria-label={text.plans.problemList(file.name)}>
-          {file.problems.map((problem, index) => (
-            <ProblemRow key={index} problem={problem} />
-          ))}
-        </ul>
+        <PlanProblems problems={file.problems} label={text.plans.problemList(file.name)} />
       )}
-    </li>
-  );
-}
-
-function ProblemRow({ problem }: { problem: PlanProblem }): ReactNode {
-  const text = useText();
-  const { file, line, column, key, message, found, allowed, hint } = problem;
-  return (
-    <li>
-      <code className="plan-place">{[file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(":")}</code>
-      <span>
-        {key !== "" && <code>{key}</code>} {message}
-        {found !== undefined && ` · ${text.plans.found}: ${found}`}
-        {allowed !== undefined && ` · ${text.plans.allowed}: ${allowed}`}
-        {hint !== undefined && <span className="soft"> — {hint}</span>}
-      </span>
     </li>
   );
 }
@@ -117,6 +114,8 @@ function Runs(): ReactNode {
   const all = runs.data?.pages.flatMap(({ items }) => items) ?? [];
   const wanted = lettersOf(search.trim());
   const shown = all.filter((run) => lettersOf(wordsOf(run)).includes(wanted));
+  const mayRun = useMayRun();
+  const [isCleaning, setCleaning] = useState(false);
   const isFiltered = filters.status !== undefined || wanted !== "";
   return (
     <section className="plans-part" aria-labelledby="plan-runs">
@@ -131,8 +130,14 @@ function Runs(): ReactNode {
             onChange={(event) => set({ status: event.currentTarget.value })}
             data={[{ value: "", label: text.plans.allStatuses }, ...PLAN_RUN_STATUSES.map((one) => ({ value: one, label: text.plans.runStatuses[one] }))]}
           />
+          {mayRun && !isCleaning && all.some(({ status, cleanedAt }) => isRunOver(status) && cleanedAt === null) && (
+            <Button size="sm" variant="default" leftSection={<IconArchive size={15} />} onClick={() => setCleaning(true)}>
+              {text.plans.clean.old}…
+            </Button>
+          )}
         </div>
       </header>
+      {isCleaning && <CleanRuns onLeave={() => setCleaning(false)} />}
       {runs.error !== null && <Problem error={runs.error} onRetry={() => void runs.refetch()} />}
       {runs.isSuccess && shown.length === 0 && <Empty words={isFiltered ? text.plans.noMatch : text.plans.runsEmpty} hint={isFiltered ? text.plans.noMatchHint : text.plans.runsEmptyHint} />}
       {shown.length > 0 && (
@@ -167,6 +172,12 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           {failed > 0 && <span className="warn">{text.plans.failedCount(failed)}</span>}
           {run.tokensIn + run.tokensOut > 0 && <span>{text.plans.run.tokensShort(run.tokensIn + run.tokensOut)}</span>}
           {run.finishedAt !== null && <span>{spanOf(run.finishedAt - run.createdAt)}</span>}
+          {run.cleanedAt !== null && (
+            <span className="run-cleaned" title={text.plans.clean.cleanedAt(momentOf(run.cleanedAt, language))}>
+              <IconArchive size={13} aria-hidden />
+              {text.plans.clean.cleaned}
+            </span>
+          )}
           {run.report?.branch !== undefined && <code>{run.report.branch}</code>}
           <time dateTime={new Date(run.createdAt).toISOString()} title={momentOf(run.createdAt, language)}>
             {whenOf(run.createdAt, language)}

@@ -1,12 +1,12 @@
-import { Button, NativeSelect, Textarea } from "@mantine/core";
+import { Button, NativeSelect, Textarea, TextInput } from "@mantine/core";
 import { IconMessage2, IconPlayerSkipForward, IconRefresh } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { NOTE_MOST, type PortDetail, type RunDetail } from "dure/client";
+import { NOTE_MOST, type PortDetail, type RetryRequest, type RunDetail } from "dure/client";
 import { useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
 import { useText } from "../language.tsx";
-import { useOrder } from "./run-head.tsx";
+import { TOKENS_MOST, useOrder } from "./run-head.tsx";
 import { PLAN_KEYS, useMayRun } from "./use-plans.ts";
 
 /** Longest word to a worker, characters. Source: the server's own bound. */
@@ -21,10 +21,10 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
   const skip = useOrder(run.id, () => client.plans.skip(run.id, port.id));
   const [open, setOpen] = useState<"retry" | "say">();
   if (!mayRun) return null;
-  const canRetry = port.status === "failed" && run.status !== "cancelling" && run.status !== "cancelled";
-  const canSay = port.status === "running" || port.status === "ready" || port.status === "waiting";
+  const canRetry = port.status === "failed" && run.status !== "cancelling" && run.status !== "cancelled" && run.cleanedAt === null;
+  const canSay = run.cleanedAt === null && (port.status === "running" || port.status === "ready" || port.status === "waiting");
   const leave = (): void => setOpen(undefined);
-  if (open === "retry" && canRetry) return <Retry run={run.id} port={port.id} onLeave={leave} />;
+  if (open === "retry" && canRetry) return <Retry run={run} port={port} onLeave={leave} />;
   if (open === "say" && canSay) return <Say run={run.id} port={port} onLeave={leave} />;
   if (!canRetry && !canSay) return null;
   return (
@@ -49,17 +49,51 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
   );
 }
 
-function Retry({ run, port, onLeave }: { run: string; port: string; onLeave: () => void }): ReactNode {
+/** Most minutes and tries that are added at once. Source: the server's own bounds (a week, and 20). */
+const MINUTES_MOST = 10_080;
+const TRIES_MOST = 20;
+
+/** Another try: what to do differently, and more of what had run out. */
+function Retry({ run, port, onLeave }: { run: RunDetail; port: PortDetail; onLeave: () => void }): ReactNode {
   const words = useText().plans.port;
   const { client } = useParts();
   const [hint, setHint] = useState("");
-  const retry = useOrder(run, () => client.plans.retry(run, port, hint.trim() === "" ? {} : { hint: hint.trim() }));
+  const [more, setMore] = useState({ tries: "", tokens: "", minutes: "" });
+  const tries = readMore(more.tries, TRIES_MOST);
+  const tokens = readMore(more.tokens, TOKENS_MOST);
+  const minutes = readMore(more.minutes, MINUTES_MOST);
+  const isWrong = [tries, tokens, minutes].includes("wrong");
+  const request: RetryRequest = {
+    ...(hint.trim() !== "" && { hint: hint.trim() }),
+    ...(typeof tries === "number" && { tries }),
+    ...(typeof tokens === "number" && { tokens }),
+    ...(typeof minutes === "number" && { timeMs: minutes * 60_000 }),
+  };
+  const retry = useOrder(run.id, () => client.plans.retry(run.id, port.id, request));
   const send = (): void => retry.mutate(undefined, { onSuccess: onLeave });
+  const field = (name: keyof typeof more, label: string, most: number, read: ReturnType<typeof readMore>, placeholder = "0"): ReactNode => (
+    <TextInput size="sm" type="number" min={1} max={most} label={label} placeholder={placeholder} value={more[name]} error={read === "wrong" && words.moreWrong(most)} onChange={({ currentTarget: { value } }) => setMore((before) => ({ ...before, [name]: value }))} />
+  );
+  const fields = (
+    <fieldset className="port-more">
+      <legend>{words.more}</legend>
+      {(port.tokensMost !== null || run.tokensMost !== null) && field("tokens", words.moreTokens, TOKENS_MOST, tokens)}
+      {field("minutes", words.moreMinutes, MINUTES_MOST, minutes)}
+      {field("tries", words.moreTries, TRIES_MOST, tries, "1")}
+    </fieldset>
+  );
   return (
-    <Words onSend={send} onLeave={onLeave} isSending={retry.isPending} label={words.retryHint} submit={words.retryDo} text={hint} onText={setHint} most={NOTE_MOST} mayBeEmpty>
+    <Words onSend={send} onLeave={onLeave} isSending={retry.isPending} isWrong={isWrong} label={words.retryHint} submit={hint.trim() === "" ? words.retryPlain : words.retryDo} text={hint} onText={setHint} most={NOTE_MOST} mayBeEmpty below={fields}>
       {retry.error !== null && <Problem error={retry.error} />}
     </Words>
   );
+}
+
+/** A whole number from 1 to `most`; undefined when nothing was written. Pure. */
+function readMore(written: string, most: number): number | "wrong" | undefined {
+  if (written.trim() === "") return undefined;
+  const count = Number(written);
+  return Number.isInteger(count) && count >= 1 && count <= most ? count : "wrong";
 }
 
 function Say({ run, port, onLeave }: { run: string; port: PortDetail; onLeave: () => void }): ReactNode {
@@ -93,10 +127,10 @@ function Say({ run, port, onLeave }: { run: string; port: PortDetail; onLeave: (
 }
 
 /** A few words and what is sent with them. Ctrl or ⌘ with Enter sends, Escape leaves. */
-function Words(props: { onSend: () => void; onLeave: () => void; isSending: boolean; label: string; submit: string; text: string; onText: (text: string) => void; most: number; mayBeEmpty?: boolean; children: ReactNode }): ReactNode {
-  const { onSend, onLeave, isSending, label, submit, text, onText, most, mayBeEmpty = false, children } = props;
+function Words(props: { onSend: () => void; onLeave: () => void; isSending: boolean; label: string; submit: string; text: string; onText: (text: string) => void; most: number; mayBeEmpty?: boolean; isWrong?: boolean; below?: ReactNode; children: ReactNode }): ReactNode {
+  const { onSend, onLeave, isSending, label, submit, text, onText, most, mayBeEmpty = false, isWrong = false, below, children } = props;
   const words = useText().plans.port;
-  const isReady = !isSending && (mayBeEmpty || text.trim() !== "");
+  const isReady = !isSending && !isWrong && (mayBeEmpty || text.trim() !== "");
   const onSubmit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) onSend();
@@ -110,6 +144,7 @@ function Words(props: { onSend: () => void; onLeave: () => void; isSending: bool
     <form className="port-words" onSubmit={onSubmit}>
       {children}
       <Textarea autoFocus autosize minRows={2} maxRows={8} size="sm" label={label} maxLength={most} value={text} onChange={(event) => onText(event.currentTarget.value)} onKeyDown={onKeyDown} />
+      {below}
       <div className="run-merge-buttons">
         <Button type="submit" size="compact-sm" loading={isSending} disabled={!isReady}>
           {submit}

@@ -96,8 +96,18 @@ function Part({ tab, run, port }: { tab: PortTab; run: RunDetail; port: PortDeta
     case "context":
       return <ManifestView run={run.id} port={port} />;
     case "diff":
-      return <DiffView run={run.id} port={port.id} />;
+      return run.cleanedAt === null ? <DiffView run={run.id} port={port.id} /> : <DiffGone />;
   }
+}
+
+/** Changes are read from files that are gone. */
+function DiffGone(): ReactNode {
+  const words = useText().plans.clean;
+  return (
+    <div className="port-part">
+      <p>{words.noDiff}</p>
+    </div>
+  );
 }
 
 /** What a worker does now, how far it is, and when it last said so. */

@@ -28,8 +28,8 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
     await read();
   };
   return (
-    <section className="run-escalations" aria-label={text.plans.run.escalations}>
-      {port === undefined ? <h2>{`${text.plans.run.escalations} (${items.length})`}</h2> : <h3>{text.plans.run.escalations}</h3>}
+    <section className="run-escalations" aria-label={port === undefined ? text.plans.run.escalations : `${text.plans.run.escalations}: ${run.ports.find(({ id }) => id === port)?.title ?? port}`}>
+      <h2>{port === undefined ? `${text.plans.run.escalations} (${items.length})` : text.plans.run.escalations}</h2>
       <ul>
         {items.map((one) => (
           <li key={one.id}>

@@ -30,10 +30,30 @@ export function readRunLooks(search: Record<string, unknown>): RunLooks {
   return { ...(view && { view }), ...(tab && tab !== "tries" && { tab }) };
 }
 
-/** Ports of a plan that are chosen before it starts: `only=a,b`. */
-export function readOnly(search: Record<string, unknown>): { only?: string } {
-  const { only } = search;
-  return typeof only === "string" && only !== "" ? { only } : {};
+/** What of a plan is to run, and where. */
+export interface StartChoice {
+  /** These ports and what they need. */
+  readonly only?: readonly string[];
+  /** These ports and what needs them. */
+  readonly from?: readonly string[];
+  /** Another repository than the plan says. */
+  readonly repository?: string;
+}
+
+/** A choice as it stands in the address: `only=a,b`, or `from=a,b`, and `repository=../shop`. `only` goes before `from`. */
+export function readOnly(search: Record<string, unknown>): { only?: string; from?: string; repository?: string } {
+  const { only, from, repository } = search;
+  const ports = isWord(only) ? { only } : isWord(from) ? { from } : {};
+  return { ...ports, ...(isWord(repository) && { repository }) };
+}
+
+/** The choice of an address. Pure. */
+export function readChoice({ only, from, repository }: ReturnType<typeof readOnly>): StartChoice {
+  return { ...(only !== undefined && { only: only.split(",") }), ...(from !== undefined && { from: from.split(",") }), ...(repository !== undefined && { repository }) };
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 /** The filters in force; `set` changes some of them, and empty text takes one away. No filter is a step to go back to. */

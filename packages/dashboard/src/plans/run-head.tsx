@@ -1,5 +1,5 @@
 import { Button, TextInput } from "@mantine/core";
-import { IconArrowLeft, IconGitMerge, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh } from "@tabler/icons-react";
+import { IconArchive, IconArrowLeft, IconCoins, IconGitMerge, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, type RunDetail, type RunOrdered } from "dure/client";
@@ -9,6 +9,7 @@ import { Problem } from "../jobs/job-list.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
+import { CleanRun } from "./clean-run.tsx";
 import { BecauseWords } from "./because-words.tsx";
 import { Bar, RunMark } from "./status-mark.tsx";
 import { useServerNow } from "../server-clock.ts";
@@ -36,8 +37,24 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
         </p>
       )}
       <Facts run={run} />
+      {run.cleanedAt !== null && <Cleaned run={run} at={run.cleanedAt} />}
       <Actions run={run} />
     </header>
+  );
+}
+
+/** Of a cleaned run only its history is left; and its branch, if there was one. */
+function Cleaned({ run, at }: { run: RunDetail; at: number }): ReactNode {
+  const { text, language } = useLanguage();
+  const words = text.plans.clean;
+  const branch = run.report?.branch;
+  return (
+    <p className="run-cleaned-note" role="note">
+      <IconArchive size={16} aria-hidden />
+      <span>
+        {words.cleanedAt(momentOf(at, language))} {branch === undefined ? words.historyOnly : words.historyAnd(branch)}
+      </span>
+    </p>
   );
 }
 
@@ -73,13 +90,16 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   const words = text.plans.run;
   const { client } = useParts();
   const mayRun = useMayRun();
-  const [isMerging, setMerging] = useState(false);
+  const [open, setOpen] = useState<"merge" | "extend" | "clean">();
   const pause = useOrder(run.id, () => client.plans.pause(run.id));
   const resume = useOrder(run.id, () => client.plans.resume(run.id));
   const cancel = useOrder(run.id, () => client.plans.cancel(run.id));
   const again = useOrder(run.id, () => client.plans.again(run.id));
   if (!mayRun) return <p className="soft small"><Prose text={words.notYours} /></p>;
+  if (run.cleanedAt !== null) return null;
   const isOver = isRunOver(run.status);
+  const leave = (): void => setOpen(undefined);
+  const canExtend = run.tokensMost !== null && run.status !== "success" && run.status !== "cancelled" && run.status !== "cancelling";
   const error = pause.error ?? resume.error ?? cancel.error ?? again.error;
   const isStored = [pause, resume, cancel].some(({ data }) => data?.carriedOut === false) && !isOver;
   return (
@@ -99,14 +119,24 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
           {words.cancel}
         </Button>
       )}
-      {(run.status === "partial" || run.status === "failed") && !isMerging && (
+      {(run.status === "partial" || run.status === "failed") && open === undefined && (
         <Button size="compact-sm" variant="default" title={words.againHint} leftSection={<IconRefresh size={15} />} loading={again.isPending} onClick={() => again.mutate()}>
           {words.again}
         </Button>
       )}
-      {run.report?.commit !== undefined && !isMerging && (
-        <Button size="compact-sm" leftSection={<IconGitMerge size={15} />} onClick={() => setMerging(true)}>
+      {run.report?.commit !== undefined && open === undefined && (
+        <Button size="compact-sm" leftSection={<IconGitMerge size={15} />} onClick={() => setOpen("merge")}>
           {words.merge}
+        </Button>
+      )}
+      {canExtend && open === undefined && (
+        <Button size="compact-sm" variant="default" leftSection={<IconCoins size={15} />} onClick={() => setOpen("extend")}>
+          {words.extend}…
+        </Button>
+      )}
+      {isOver && open === undefined && (
+        <Button size="compact-sm" variant="default" leftSection={<IconArchive size={15} />} onClick={() => setOpen("clean")}>
+          {text.plans.clean.one}…
         </Button>
       )}
       {isStored && (
@@ -115,7 +145,9 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
         </p>
       )}
       {error !== null && <Problem error={error} />}
-      {isMerging && <Merge run={run} onLeave={() => setMerging(false)} />}
+      {open === "merge" && <Merge run={run} onLeave={leave} />}
+      {open === "extend" && canExtend && <Extend run={run} onLeave={leave} />}
+      {open === "clean" && isOver && <CleanRun run={run} onLeave={leave} />}
     </div>
   );
 }
@@ -159,6 +191,37 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
         </Button>
       </div>
       {merge.error !== null && <Problem error={merge.error} />}
+    </form>
+  );
+}
+
+/** Most tokens that are added at once. Source: the server's own bound. */
+export const TOKENS_MOST = 1_000_000_000;
+
+/** More tokens for the whole run; ports that had stopped for want of them go on. */
+function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): ReactNode {
+  const words = useText().plans.run;
+  const { client } = useParts();
+  const [tokens, setTokens] = useState("");
+  const count = Number(tokens);
+  const isReady = tokens.trim() !== "" && Number.isInteger(count) && count >= 1 && count <= TOKENS_MOST;
+  const extend = useOrder(run.id, () => client.plans.extend(run.id, { tokens: count }));
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) extend.mutate(undefined, { onSuccess: onLeave });
+  };
+  return (
+    <form className="run-merge" onSubmit={submit}>
+      <TextInput autoFocus size="sm" type="number" min={1} max={TOKENS_MOST} label={words.extendTokens} description={words.extendHint} value={tokens} onChange={(event) => setTokens(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && onLeave()} />
+      <div className="run-merge-buttons">
+        <Button type="submit" size="compact-sm" disabled={!isReady} loading={extend.isPending}>
+          {words.extendDo}
+        </Button>
+        <Button size="compact-sm" variant="default" onClick={onLeave}>
+          {words.mergeBack}
+        </Button>
+      </div>
+      {extend.error !== null && <Problem error={extend.error} />}
     </form>
   );
 }

@@ -1,12 +1,14 @@
-import { keepPreviousData, useInfiniteQuery, useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { isRunOver, systemClock, type DureClient, type ListedRun, type PlatformEvent, type RunDetail, type PlanRunStatus } from "dure/client";
+import { keepPreviousData, useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { isRunOver, systemClock, type CleanRequest, type DureClient, type ListedRun, type PlatformEvent, type RunCleaned, type RunDetail, type PlanRunStatus } from "dure/client";
 import { useEffect, useState } from "react";
 import { useParts } from "../app-parts.tsx";
+import type { StartChoice } from "./run-filters.ts";
 import { signOf, signsAfter, younger, type Sign, type Signs } from "./signs.ts";
 
 export const PLAN_KEYS = {
   files: ["plans", "files"],
-  before: (name: string, only: readonly string[]) => ["plans", "before", name, only],
+  before: (name: string, choice: StartChoice) => ["plans", "before", name, choice],
+  cleanable: (which: CleanRequest) => ["plans", "cleanable", which],
   lists: ["plans", "runs"],
   run: (id: string) => ["plans", "run", id],
   signs: (id: string) => ["plans", "signs", id],
@@ -29,14 +31,50 @@ export function usePlanFiles() {
 }
 
 /** What would be done; nothing is begun. */
-export function useBefore(name: string, only: readonly string[]) {
+export function useBefore(name: string, choice: StartChoice) {
   const { client } = useParts();
   return useQuery({
-    queryKey: PLAN_KEYS.before(name, only),
-    queryFn: ({ signal }) => client.plans.dryRun({ plan: name, ...(only.length > 0 && { only }) }, { signal }),
+    queryKey: PLAN_KEYS.before(name, choice),
+    queryFn: ({ signal }) => client.plans.dryRun({ plan: name, ...choice }, { signal }),
     placeholderData: keepPreviousData,
     staleTime: 0, // the file may have changed since
   });
+}
+
+/** What cleaning would do with each run; nothing is removed. */
+export function useCleanable(which: Pick<CleanRequest, "run" | "olderThanMs">) {
+  const { client } = useParts();
+  return useQuery({
+    queryKey: PLAN_KEYS.cleanable(which),
+    queryFn: ({ signal }) => cleanPages(client, { ...which, dryRun: true }, signal),
+    gcTime: 0, // what was safe a moment ago may not be so now
+    refetchOnWindowFocus: false,
+  });
+}
+
+/** Cleans: of `free` whatever is safe to remove, and the runs `forced`, of which a person has given up what is lost. */
+export function useClean() {
+  const { client } = useParts();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async ({ free, forced }: { free?: CleanRequest; forced: readonly string[] }) => {
+      const items = free === undefined ? [] : await cleanPages(client, free);
+      for (const run of forced) items.push(...(await cleanPages(client, { run, force: true })));
+      // Of a run that was looked at twice the last word counts.
+      return [...new Map(items.map((item) => [item.run, item])).values()];
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ["plans"], predicate: ({ queryKey }) => queryKey[1] === "runs" || queryKey[1] === "run" }),
+  });
+}
+
+async function cleanPages(client: DureClient, request: CleanRequest, signal?: AbortSignal): Promise<RunCleaned[]> {
+  const items: RunCleaned[] = [];
+  for (let after: number | undefined; ; ) {
+    const page = await client.plans.clean({ ...request, ...(after !== undefined && { after }) }, { signal });
+    items.push(...page.items);
+    if (page.next === null) return items;
+    after = page.next;
+  }
 }
 
 /** Newest first, page by page. */

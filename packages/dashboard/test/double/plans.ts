@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ContextManifest, Escalation, ListedRun, PlanFile, PlanPort, PlanView, PortDetail, PortStatus, RunDetail, TreeDiff } from "dure/client";
+import type { ContextManifest, Escalation, ListedRun, PlanFile, PlanPort, PlanProblem, PlanView, PortDetail, PortStatus, RunCleaned, RunDetail, TreeDiff } from "dure/client";
 import { toWire } from "../../../dure/src/kernel/wire.ts";
 
 /** An event of a run without what the log adds. */
@@ -24,6 +24,11 @@ export class DoublePlans {
   readonly manifests = new Map<number, ContextManifest>();
   readonly diffs = new Map<string, TreeDiff>();
   readonly escalations: Escalation[] = [];
+  /** Why runs are not to be cleaned without force, by run. */
+  readonly keeps = new Map<string, NonNullable<RunCleaned["because"]>>();
+  /** What a check of a text finds, and what a model proposes; without a proposal there is no model. */
+  findProblems: (file: string, text: string) => readonly PlanProblem[] = () => [];
+  proposal: string | undefined;
   /** The run that the next start gives; without one it is refused. */
   nextRun: (() => RunDetail) | undefined;
   readonly #readers = new Set<Reader>();
@@ -76,6 +81,15 @@ export class DoublePlans {
     const { pathname: path } = url;
     const given = (body ?? {}) as Record<string, unknown>;
     if (path === "/v1/plans") return json(response, 200, { items: toWire(this.files) });
+    if (path === "/v1/plans/check") {
+      const problems = this.findProblems(String(given["file"]), String(given["text"]));
+      return json(response, 200, { ok: problems.length === 0, problems: toWire(problems) });
+    }
+    if (path === "/v1/plans/draft") {
+      if (this.proposal === undefined) return refuse(response, 409, "MODEL_MISSING", "No model is there that could propose a plan.", "Set the key of a provider.");
+      return json(response, 200, { text: this.proposal, problems: toWire(this.findProblems("draft.yaml", this.proposal)) });
+    }
+    if (path === "/v1/runs/clean") return json(response, 200, this.#clean(given));
     if (path === "/v1/runs") return request.method === "POST" ? this.#start(request, given, response) : json(response, 200, this.#list(url));
     if (path === "/v1/escalations" && url.searchParams.get("status") === "open") {
       const run = url.searchParams.get("run");
@@ -104,6 +118,9 @@ export class DoublePlans {
         return this.#ordered(run, response);
       case "cancel":
         this.change(id, { status: "cancelled", phase: "over", finishedAt: Date.now() }, { type: "run.end", data: { outcome: "cancelled" } });
+        return this.#ordered(run, response);
+      case "extend":
+        this.change(id, { tokensMost: (run.tokensMost ?? 0) + Number(given["tokens"]), status: "running", phase: "building", because: null }, { type: "run.resume", data: {} });
         return this.#ordered(run, response);
       case "merge": {
         const target = typeof given["into"] === "string" ? given["into"] : run.definition.base;
@@ -146,9 +163,12 @@ export class DoublePlans {
   }
 
   #start(request: IncomingMessage, given: Record<string, unknown>, response: ServerResponse): boolean {
+    const only = [given["only"], given["from"]].find((ports): ports is string[] => Array.isArray(ports));
+    if (given["repository"] === "../nowhere") return refuse(response, 400, "NOT_A_REPOSITORY", "../nowhere is not a git repository.", "Say the folder of one.");
+    const broken = this.files.find(({ name, problems }) => name === given["plan"] && problems.length > 0);
+    if (broken) return refuse(response, 400, "PLAN_INVALID", `The plan ${broken.file} has ${broken.problems.length} problems.`, `See all of them with: dure plan check ${broken.name}`);
     const view = this.views.get(String(given["plan"]));
     if (!view) return refuse(response, 404, "PLAN_UNKNOWN", `There is no plan ${String(given["plan"])}.`);
-    const only = Array.isArray(given["only"]) ? (given["only"] as string[]) : undefined;
     if (given["dry_run"] === true) return json(response, 200, toWire(only === undefined ? view : { ...view, ports: view.ports.filter(({ id }) => only.includes(id)), levels: [only] }));
     const key = String(request.headers["idempotency-key"] ?? "");
     const known = this.#keys.get(key);
@@ -159,6 +179,20 @@ export class DoublePlans {
     this.runs.unshift(run);
     this.#emit({ type: "session.start", role: "orchestration", run: run.id, data: { plan: run.plan } });
     return json(response, 202, toWire(run));
+  }
+
+  /** A page of two, as the real server has pages. */
+  #clean(given: Record<string, unknown>): unknown {
+    const after = Number(given["after"] ?? 0);
+    const old = this.runs.filter((run) => (given["run"] === undefined ? run.finishedAt !== null && run.cleanedAt === null && run.finishedAt <= Date.now() - Number(given["older_than_ms"] ?? 604_800_000) : run.id === given["run"]));
+    const page = old.slice(after, after + 2);
+    const items = page.map(({ id, plan }): RunCleaned => {
+      const because = given["force"] === true ? undefined : this.keeps.get(id);
+      return because === undefined ? { run: id, plan, outcome: "cleaned" } : { run: id, plan, outcome: "kept", because };
+    });
+    const cleaned = given["dry_run"] === true ? [] : items.filter(({ outcome }) => outcome === "cleaned");
+    for (const { run } of cleaned) this.change(run, { cleanedAt: Date.now() }, { type: "run.cleaned", data: {} });
+    return { items: toWire(items), next: after + 2 < old.length ? after + 2 - cleaned.length : null };
   }
 
   #list(url: URL): unknown {

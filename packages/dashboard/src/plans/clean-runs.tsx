@@ -1,0 +1,145 @@
+import { Button, Checkbox, Loader, TextInput } from "@mantine/core";
+import { IconArchive } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { RunCleaned } from "dure/client";
+import { useState, type FormEvent, type ReactNode } from "react";
+import { Problem } from "../jobs/job-list.tsx";
+import { useText } from "../language.tsx";
+import "@mantine/core/styles/Checkbox.css";
+import { canForce, WhyKept } from "./cleaning.tsx";
+import { useClean, useCleanable } from "./use-plans.ts";
+
+/** Days after which an ended run is looked at. Source: docs/spec/plans §5. */
+const DAYS = 7;
+const DAYS_MOST = 3_650;
+const DAY_MS = 86_400_000;
+
+/** Removes the files of runs that ended long ago: first what would go is shown, run by run, then it is done. */
+export function CleanRuns({ onLeave }: { onLeave: () => void }): ReactNode {
+  const words = useText().plans.clean;
+  const [days, setDays] = useState(String(DAYS));
+  const [asked, setAsked] = useState<number>();
+  const count = Number(days);
+  const isReady = days.trim() !== "" && Number.isInteger(count) && count >= 0 && count <= DAYS_MOST;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) setAsked(count);
+  };
+  return (
+    <div className="clean-box clean-runs" role="group" aria-label={words.old}>
+      <h3>{words.old}</h3>
+      <ul className="clean-what">
+        <li>{words.goes}</li>
+        <li>{words.stays}</li>
+      </ul>
+      <form className="clean-days" onSubmit={submit}>
+        <TextInput size="sm" inputMode="numeric" type="number" min={0} max={DAYS_MOST} label={words.days} value={days} onChange={(event) => setDays(event.currentTarget.value)} />
+        <Button type="submit" size="sm" variant="default" disabled={!isReady}>
+          {words.look}
+        </Button>
+        <Button size="sm" variant="subtle" color="gray" onClick={onLeave}>
+          {words.back}
+        </Button>
+      </form>
+      {asked !== undefined && <Old key={asked} days={asked} />}
+    </div>
+  );
+}
+
+function Old({ days }: { days: number }): ReactNode {
+  const words = useText().plans.clean;
+  const look = useCleanable({ olderThanMs: days * DAY_MS });
+  const [givenUp, setGivenUp] = useState<ReadonlySet<string>>(new Set());
+  const clean = useClean();
+  if (look.error !== null) return <Problem error={look.error} onRetry={() => void look.refetch()} />;
+  if (look.data === undefined) return <Loader type="dots" aria-label={words.looking} />;
+  if (clean.data !== undefined) return <Done items={clean.data} />;
+  const free = look.data.filter(({ outcome }) => outcome === "cleaned");
+  const kept = look.data.filter(({ outcome }) => outcome === "kept");
+  const forced = kept.filter(({ run, because }) => givenUp.has(run) && canForce(because)).map(({ run }) => run);
+  const toggle = (run: string): void =>
+    setGivenUp((before) => {
+      const after = new Set(before);
+      if (!after.delete(run)) after.add(run);
+      return after;
+    });
+  if (look.data.length === 0) {
+    return (
+      <p className="soft small" role="status">
+        {words.noneOld(days)}
+      </p>
+    );
+  }
+  return (
+    <div className="clean-found">
+      {free.length > 0 && (
+        <section>
+          <h4>{words.wouldGo(free.length)}</h4>
+          <ul className="clean-list">
+            {free.map((item) => (
+              <li key={item.run}>
+                <RunName item={item} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {kept.length > 0 && (
+        <section>
+          <h4>{words.wouldStay(kept.length)}</h4>
+          <ul className="clean-list">
+            {kept.map((item) => (
+              <li key={item.run}>
+                <RunName item={item} />
+                {item.because !== undefined && <WhyKept because={item.because} />}
+                {canForce(item.because) && <Checkbox size="xs" checked={givenUp.has(item.run)} onChange={() => toggle(item.run)} label={words.giveUp} aria-label={words.giveUpOf(item.plan, item.run)} />}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {clean.error !== null && <Problem error={clean.error} />}
+      <div className="run-merge-buttons">
+        <Button
+          size="compact-sm"
+          className={forced.length > 0 ? "clean-force" : ""}
+          disabled={free.length + forced.length === 0}
+          leftSection={<IconArchive size={15} />}
+          loading={clean.isPending}
+          onClick={() => clean.mutate({ ...(free.length > 0 && { free: { olderThanMs: days * DAY_MS } }), forced })}
+        >
+          {forced.length > 0 ? words.doManyForced(free.length + forced.length, forced.length) : words.doMany(free.length)}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** What was done, and what was kept after all and why. */
+function Done({ items }: { items: readonly RunCleaned[] }): ReactNode {
+  const words = useText().plans.clean;
+  const kept = items.filter(({ outcome }) => outcome === "kept");
+  return (
+    <div className="clean-found">
+      <p role="status">{words.done(items.length - kept.length, kept.length)}</p>
+      {kept.length > 0 && (
+        <ul className="clean-list">
+          {kept.map((item) => (
+            <li key={item.run}>
+              <RunName item={item} />
+              {item.because !== undefined && <WhyKept because={item.because} />}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function RunName({ item: { run, plan } }: { item: RunCleaned }): ReactNode {
+  return (
+    <Link to="/plans/runs/$run" params={{ run }}>
+      <strong>{plan}</strong> <code>{run}</code>
+    </Link>
+  );
+}

@@ -1,0 +1,34 @@
+import type { Because } from "dure/client";
+import type { ReactNode } from "react";
+import { useText } from "../language.tsx";
+
+/** Reasons that a person may overrule: what would be lost is known. Source: docs/spec/plans §5, "Nothing is lost". */
+const FORCEABLE: ReadonlySet<string> = new Set(["RUN_UNMERGED", "TREE_NOT_SAFE", "REPOSITORY_GONE"]);
+
+/** Whether what keeps a run may be given up. Pure. */
+export function canForce(because: Because | undefined): boolean {
+  return because !== undefined && FORCEABLE.has(because.code);
+}
+
+/** Why a run is kept, and where somebody may give it up, what is lost then. */
+export function WhyKept({ because: { code, message, hint } }: { because: Because }): ReactNode {
+  const says = useText().plans.clean.why[code];
+  return (
+    <span className="clean-why">
+      {says === undefined ? (
+        <>
+          <span>{message}</span> {hint !== undefined && <span className="soft">{hint}</span>}
+        </>
+      ) : (
+        <>
+          <span>{says}</span>{" "}
+          {canForce({ code, message }) && (
+            <span className="soft small" lang="en">
+              {message}
+            </span>
+          )}
+        </>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,151 @@
+import { Button, FileButton, Textarea, TextInput } from "@mantine/core";
+import { IconAlertTriangle, IconCircleCheck, IconDownload, IconFileUpload, IconListCheck, IconSparkles } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import type { PlanProblem } from "dure/client";
+import { useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { Problem } from "../jobs/job-list.tsx";
+import { useText } from "../language.tsx";
+import { Prose } from "../prose.tsx";
+import { PlanProblems } from "./plan-problems.tsx";
+import { rangeOfLine } from "./text-lines.ts";
+import { useMayRun } from "./use-plans.ts";
+
+/** Longest goal of a draft, characters. Source: the server's own bound. */
+const GOAL_MOST = 8_000;
+
+/** What was found in a text, and the text that it was found in. */
+interface Checked {
+  readonly file: string;
+  readonly text: string;
+  readonly problems: readonly PlanProblem[];
+}
+
+/** A plan that is no file of the team yet: proposed by a model, opened or written here, checked line by line, and taken along. Nothing is stored. */
+export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
+  const words = useText().plans.bench;
+  const { client } = useParts();
+  const mayRun = useMayRun();
+  const [file, setFile] = useState("plan.yaml");
+  const [text, setText] = useState("");
+  const [checked, setChecked] = useState<Checked>();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const check = useMutation({ mutationFn: async (plan: { file: string; text: string }) => ({ ...plan, ...(await client.plans.check(plan)) }), onSuccess: setChecked });
+  const isReady = file.trim() !== "" && text.trim() !== "";
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (isReady) check.mutate({ file: file.trim(), text });
+  };
+  const takeDraft = (proposed: string, problems: readonly PlanProblem[]): void => {
+    setFile("draft.yaml");
+    setText(proposed);
+    setChecked({ file: "draft.yaml", text: proposed, problems });
+  };
+  const open = async (chosen: File | null): Promise<void> => {
+    if (chosen === null) return;
+    const read = await chosen.text();
+    setFile(chosen.name);
+    setText(read);
+    check.mutate({ file: chosen.name, text: read });
+  };
+  const goTo = ({ line = 1 }: PlanProblem): void => {
+    area.current?.focus();
+    area.current?.setSelectionRange(...rangeOfLine(text, line));
+    // A selection alone is not scrolled to.
+    if (area.current) area.current.scrollTop = Math.max(0, (line - 4) * Number.parseFloat(getComputedStyle(area.current).lineHeight));
+  };
+  return (
+    <div className="plan-bench" role="group" aria-label={words.title}>
+      <h3>{words.title}</h3>
+      <p className="soft small">
+        <Prose text={words.lead} />
+      </p>
+      {mayRun && <Draft onDraft={takeDraft} />}
+      <form className="plan-bench-text" onSubmit={submit}>
+        <div className="plan-bench-row">
+          <TextInput size="sm" label={words.file} description={words.fileHint} maxLength={300} value={file} onChange={(event) => setFile(event.currentTarget.value)} />
+          <FileButton accept=".yaml,.yml,.json,.md" onChange={(chosen) => void open(chosen)}>
+            {(props) => (
+              <Button {...props} size="sm" variant="default" leftSection={<IconFileUpload size={15} />}>
+                {words.open}
+              </Button>
+            )}
+          </FileButton>
+        </div>
+        <Textarea ref={area} className="plan-text" size="sm" rows={12} resize="vertical" spellCheck={false} label={words.text} placeholder={"plan: login\nbase: main\nports:\n  - id: domain"} value={text} onChange={(event) => setText(event.currentTarget.value)} />
+        <div className="run-merge-buttons">
+          <Button type="submit" size="compact-sm" disabled={!isReady} loading={check.isPending} leftSection={<IconListCheck size={15} />}>
+            {words.check}
+          </Button>
+          <Button size="compact-sm" variant="default" disabled={text === ""} leftSection={<IconDownload size={15} />} onClick={() => save(file.trim() || "plan.yaml", text)}>
+            {words.save}
+          </Button>
+          <Button size="compact-sm" variant="default" onClick={onLeave}>
+            {words.close}
+          </Button>
+        </div>
+        {check.error !== null && <Problem error={check.error} />}
+        {checked !== undefined && check.error === null && <Found checked={checked} isStale={checked.text !== text || checked.file !== file.trim()} onGo={goTo} />}
+      </form>
+    </div>
+  );
+}
+
+function Found({ checked: { file, problems }, isStale, onGo }: { checked: Checked; isStale: boolean; onGo: (problem: PlanProblem) => void }): ReactNode {
+  const text = useText();
+  const words = text.plans.bench;
+  return (
+    <div className="plan-found">
+      <p role="status" className="plan-verdict" data-tone={isStale ? undefined : problems.length === 0 ? "good" : "bad"}>
+        {problems.length === 0 ? <IconCircleCheck size={16} aria-hidden /> : <IconAlertTriangle size={16} aria-hidden />}
+        <span>{isStale ? words.stale : problems.length === 0 ? words.whole : text.plans.problems(problems.length)}</span>
+      </p>
+      {problems.length === 0 ? !isStale && <p className="soft small"><Prose text={words.next} /></p> : <PlanProblems problems={problems} label={text.plans.problemList(file)} onGo={onGo} />}
+    </div>
+  );
+}
+
+/** Lets the team's model propose a plan; its text is then there to be changed. */
+function Draft({ onDraft }: { onDraft: (text: string, problems: readonly PlanProblem[]) => void }): ReactNode {
+  const words = useText().plans.bench;
+  const { client } = useParts();
+  const [goal, setGoal] = useState("");
+  const [repository, setRepository] = useState("");
+  const draft = useMutation({
+    mutationFn: () => client.plans.draft({ goal: goal.trim(), ...(repository.trim() !== "" && { repository: repository.trim() }) }),
+    onSuccess: ({ text, problems }) => onDraft(text, problems),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (goal.trim() !== "") draft.mutate();
+  };
+  return (
+    <details className="plan-details">
+      <summary>{words.draftTitle}</summary>
+      <form className="plan-bench-draft" onSubmit={submit}>
+        <Textarea size="sm" autosize minRows={2} maxRows={8} maxLength={GOAL_MOST} label={words.goal} description={words.goalHint} value={goal} onChange={(event) => setGoal(event.currentTarget.value)} />
+        <TextInput size="sm" maxLength={1_000} label={words.repository} description={words.repositoryHint} value={repository} onChange={(event) => setRepository(event.currentTarget.value)} />
+        <div className="run-merge-buttons">
+          <Button type="submit" size="compact-sm" disabled={goal.trim() === ""} loading={draft.isPending} leftSection={<IconSparkles size={15} />}>
+            {words.draft}
+          </Button>
+        </div>
+        {draft.isPending && (
+          <p className="soft small" role="status">
+            {words.drafting}
+          </p>
+        )}
+        {draft.error !== null && <Problem error={draft.error} />}
+      </form>
+    </details>
+  );
+}
+
+/** Gives a text to the browser as a download. */
+function save(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
