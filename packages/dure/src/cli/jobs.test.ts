@@ -42,15 +42,26 @@ interface Result {
 
 /** Runs the command line as a person does: another process. */
 function dure(...args: readonly string[]): Promise<Result> {
-  return new Promise((resolve, reject) => {
+  return begin(...args).ended;
+}
+
+/** `spoke` resolves with its first words. */
+function begin(...args: readonly string[]): { readonly spoke: Promise<void>; readonly ended: Promise<Result> } {
+  const spoke = Promise.withResolvers<void>();
+  const ended = new Promise<Result>((resolve, reject) => {
     const { PATH = "", HOME = "" } = process.env;
     const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { env: { PATH, HOME, DURE_URL: server.url }, stdio: ["ignore", "pipe", "pipe"] });
     const result = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));
+    child.stdout.once("data", () => spoke.resolve());
     child.on("error", reject);
-    child.on("close", (exitCode) => resolve({ exitCode, ...result }));
+    child.on("close", (exitCode) => {
+      spoke.resolve();
+      resolve({ exitCode, ...result });
+    });
   });
+  return { spoke: spoke.promise, ended };
 }
 
 test("ask prints the answer alone, list and show tell about the job", async () => {
@@ -66,16 +77,17 @@ test("ask prints the answer alone, list and show tell about the job", async () =
   expect(lines[4]).toBe(`3 eden: ${reply}`);
   expect(lines[5]).toBe("COMPLETED: all turns were used");
   expect(lines[6]).toMatch(/^3 turns, \d+ tokens, \d+\.\d s$/);
-}, 30_000);
+}, 60_000);
 
 test("watch prints each turn as it comes, one line each in a pipe, and ends with the job", async () => {
   gate = Promise.withResolvers();
   const accepted = await dure("jobs", "ask", "ruda", "gated", "Please go on", "--max-turns", "2", "--wait", "0");
   const id = accepted.stdout.trim();
-  const watching = Promise.all([dure("jobs", "watch", id), dure("jobs", "watch", id, "--json")]);
+  const watching = [begin("jobs", "watch", id), begin("jobs", "watch", id, "--json")] as const;
+  await Promise.all(watching.map(({ spoke }) => spoke));
   expect((await dure("jobs", "speak", id, "Not on Friday.", "--as", "민준")).exitCode).toBe(0);
   gate.resolve();
-  const [plain, json] = await watching;
+  const [plain, json] = await Promise.all([watching[0].ended, watching[1].ended]);
 
   expect(accepted.stderr).toContain(`dure jobs watch ${id}`);
   expect(plain.exitCode).toBe(0);
@@ -84,7 +96,7 @@ test("watch prints each turn as it comes, one line each in a pipe, and ends with
   expect(lines).toContain("  민준 speaks into it: Not on Friday.");
   expect(plain.stdout).not.toContain("\u001b");
   expect(json.stdout.trim().split("\n").map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(expect.arrayContaining(["job", "job.turn", "job.completed"]));
-}, 30_000);
+}, 60_000);
 
 test("what fails exits with 1, what is asked wrongly with 2", async () => {
   const [timeout, unknown, nobody, status, since, wait, older] = await Promise.all([
@@ -117,7 +129,7 @@ test("audit exits with 0 when all is in order, purge counts", async () => {
 
   expect(audit).toMatchObject({ exitCode: 0, stdout: "all jobs are in order\n" });
   expect(purge).toMatchObject({ exitCode: 0, stdout: "0 finished jobs older than 7d removed\n" });
-}, 30_000);
+}, 60_000);
 
 test("audit names a job that is stuck, with what to do, and exits with 1", async () => {
   const { stdout } = await dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "0");
@@ -148,4 +160,4 @@ test("a question that an exchange waits for is listed and answered, and the exch
   expect(watched.stdout).toContain("1 careful: It is deployed, as you wished.");
   expect(await dure("escalations", "list")).toMatchObject({ exitCode: 0, stdout: "nothing waits for a decision\n" });
   expect(await dure("escalations", "answer", id, "approve")).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ESCALATION_CLOSED") as string });
-}, 30_000);
+}, 60_000);

@@ -1,4 +1,4 @@
-import type { DureClient, Job, JobDetail, JobOutcome, JobRequest, JobsFilter, JobStatus, JobTurn } from "../client/index.ts";
+import type { DureClient, Job, JobDetail, JobOutcome, JobRequest, JobsFilter, JobStatus, JobTurn, JobWords } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { DureError, isAbort } from "../kernel/errors.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
@@ -169,7 +169,7 @@ function excerpt(text: string): string {
 class Transcript {
   readonly #output: Output;
   readonly #before: () => void;
-  readonly #shownWords = new Set<string>();
+  readonly #shownWords = new Set<number>();
   #shownTurns = -1;
   #tokens = 0;
   #microUsd = 0;
@@ -188,10 +188,10 @@ class Transcript {
       this.#shownTurns = 0;
     }
     for (const turn of job.turns) {
-      for (const words of job.words) if (words.turn === turn.number) this.#spoken(words.author, words.text);
+      for (const words of job.words) if (words.turn === turn.number) this.#spoken(words);
       if (turn.number > this.#shownTurns) this.#turn(job, turn);
     }
-    for (const words of job.words) if (words.turn === null || words.turn > job.turnsDone) this.#spoken(words.author, words.text);
+    for (const words of job.words) if (words.turn === null || words.turn > job.turnsDone) this.#spoken(words);
   }
 
   event(job: JobDetail, event: PlatformEvent): void {
@@ -201,7 +201,7 @@ class Transcript {
         if ((data["number"] as number) > this.#shownTurns) this.#turn(job, data as unknown as JobTurn);
         return;
       case "job.spoken":
-        return this.#spoken(String(data["by"]), String(data["text"]));
+        return this.#spoken({ id: Number(data["id"]), author: String(data["by"]), text: String(data["text"]) });
       case "job.started":
         if (data["resumed"] === true) this.#line(`  resumed at turn ${String(data["turn"])} of ${Math.max(job.maxTurns, 1)} after a restart`);
         return;
@@ -224,11 +224,10 @@ class Transcript {
     this.#line(`${turn.number} ${nameIn(job, turn.speaker)}: ${indented(turn.text || "(no words)")}`);
   }
 
-  /** Words come by the job and by their event; the same text of one author is shown once. */
-  #spoken(author: string, text: string): void {
-    const key = `${author}\n${text}`;
-    if (this.#shownWords.has(key)) return;
-    this.#shownWords.add(key);
+  /** Words come by the job and by their event; they are shown once. */
+  #spoken({ id, author, text }: Pick<JobWords, "id" | "author" | "text">): void {
+    if (this.#shownWords.has(id)) return;
+    this.#shownWords.add(id);
     this.#line(`  ${author} speaks into it: ${indented(text)}`);
   }
 

@@ -941,6 +941,26 @@ test("the place of origin is told the result once, unless the caller has got it 
   expect(announced.map((row) => row.announced)).toEqual(["answered", "none", "told", "told", "none"]);
 });
 
+test("who asks again for a result that is about to be told gets it instead of the notice; when the notice has left, it is told by that alone", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  const ask = (key: string, waitSec: number): Promise<AskResult> => team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec, key, origin: { session: "s1", turn: "turn_1" } });
+  const waiting = (): Promise<unknown[]> => team.database.query({ text: "select state from dure.outbox where topic = 'job.announce'" });
+
+  const first = await ask("a", 0);
+  await expectSoon(waiting).toEqual([{ state: "pending" }]);
+  expect(await ask("a", 10)).toEqual({ status: "ok", reply: "It takes eleven minutes here.", jobId: first.jobId });
+  expect(await waiting()).toEqual([]);
+
+  const told: unknown[] = [];
+  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload) });
+  const second = await ask("b", 0);
+  await expectSoon(() => told.length).toBe(1);
+  expect(await ask("b", 10)).toEqual({ status: "timeout", jobId: second.jobId });
+  expect(await ask("a", 10)).toMatchObject({ status: "ok", jobId: first.jobId });
+  expect(told).toMatchObject([{ jobId: second.jobId }]);
+});
+
 test("what an agent asked in the background of an exchange is told to it in its next turn there", async () => {
   await using db = await testDatabase();
   const eden: TestAgent = (request) => {

@@ -576,8 +576,8 @@ export class Jobs {
   async #answer(id: string, tenant: string, waitMs: number, signal: AbortSignal | undefined): Promise<AskResult> {
     if (!(await this.#untilEnded(id, waitMs, signal))) return { status: "timeout", jobId: id };
     const job = await this.get(id, { tenant });
-    await this.#store.answered(id);
-    return resultOf(job);
+    // Who asks again, after a death, may find that the place was told meanwhile: nobody hears a result twice.
+    return (await this.#store.answered(id)) ? resultOf(job) : { status: "timeout", jobId: id };
   }
 
   /** False when it has not ended within `waitMs`. */

@@ -286,8 +286,9 @@ export class JobStore {
     return this.#many<JobResult>("job.notes", `${RESULTS} where c.id = any($1) order by c.seq`, [taken]);
   }
 
-  async answered(id: string): Promise<void> {
-    await this.#surely("job.answered", "select dure.job_answered($1) as value", [id]);
+  /** The caller takes the answer itself. False: its notice has left already, and tells it. */
+  async answered(id: string): Promise<boolean> {
+    return this.#surely<boolean>("job.answered", "select dure.job_answered($1) as value", [id]);
   }
 
   async tend(stepMostMs: number): Promise<{ open: number; notices: number }> {

@@ -630,6 +630,7 @@ end $$;
 create function dure.speak_into_job(p_job text, p_tenant text, p_author text, p_text text, p_words_most integer, p_bytes_most integer) returns text language plpgsql as $$
 declare
   j dure.jobs;
+  v_id bigint;
   v_words integer;
   v_bytes bigint;
 begin
@@ -638,8 +639,8 @@ begin
   if j.status in ('PENDING', 'RUNNING') then
     select count(*), coalesce(sum(octet_length(text)), 0) into v_words, v_bytes from dure.job_words where job_id = p_job and turn_number is null;
     if v_words >= p_words_most or v_bytes + octet_length(p_text) > p_bytes_most then return 'full'; end if;
-    insert into dure.job_words (job_id, author, text) values (p_job, p_author, p_text);
-    perform dure.job_event(j, 'job.spoken', jsonb_build_object('by', p_author, 'text', p_text));
+    insert into dure.job_words (job_id, author, text) values (p_job, p_author, p_text) returning id into v_id;
+    perform dure.job_event(j, 'job.spoken', jsonb_build_object('id', v_id, 'by', p_author, 'text', p_text));
   end if;
   return j.status;
 end $$;
@@ -661,10 +662,21 @@ create function dure.take_job_notes(p_session text, p_turn text, p_limit integer
   select coalesce(jsonb_agg(job_id), '[]') from given
 $$;
 
--- The caller got the answer itself; the notice is not needed any more.
-create function dure.job_answered(p_job text) returns void language sql as $$
-  update dure.jobs set announced = 'answered' where id = p_job and announced = 'held'
-$$;
+-- The caller takes the answer itself, so no notice is needed: one that has not left is taken back. False: it is told by its notice, and by that alone.
+create function dure.job_answered(p_job text) returns boolean language plpgsql as $$
+declare
+  v_announced text;
+begin
+  select announced into v_announced from dure.jobs where id = p_job for no key update;
+  if v_announced = 'told' then
+    delete from dure.job_results where child_id = p_job and turn_number is null;
+    if not found then delete from dure.job_notes where job_id = p_job and turn_id is null; end if;
+    if not found then delete from dure.outbox where topic = 'job.announce' and key = 'job:' || p_job || ':announce' and state = 'pending'; end if;
+    if not found then return false; end if;
+  end if;
+  update dure.jobs set announced = 'answered' where id = p_job and announced in ('held', 'told');
+  return true;
+end $$;
 
 -- What goes on beside the exchanges: running time, notices for callers that did not come back, conversation turns of jobs that are over.
 create function dure.tend_jobs(p_step_most double precision) returns jsonb language plpgsql as $$
@@ -685,9 +697,10 @@ begin
     perform dure.announce_job(j, j.origin_session, j.origin_turn, j.requester);
     v_notices := v_notices + 1;
   end loop;
-  -- Results for an exchange that ended before the agent's next turn go on to where that one was asked, unless nobody wants to hear of it.
+  -- Results for an exchange that ended before the agent's next turn go on to where that one was asked. That its agents wanted no notice of
+  -- their own result says nothing of these.
   for r in delete from dure.job_results x using dure.jobs o where o.id = x.job_id and x.turn_number is null and o.finished_at is not null
-    returning x.child_id, o.origin_session, o.origin_turn, o.requester, o.status = 'CANCELLED' or o.announced = 'none' as dropped loop
+    returning x.child_id, o.origin_session, o.origin_turn, o.requester, o.status = 'CANCELLED' as dropped loop
     select * into j from dure.jobs where id = r.child_id;
     if not found or r.dropped then continue; end if;
     perform dure.announce_job(j, r.origin_session, r.origin_turn, r.requester);
