@@ -15,7 +15,7 @@ export default defineConfig({
     exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**", "examples/dev-team/shop/**"],
     globalSetup: ["scripts/test-database.ts"],
     pool: "forks",
-    maxWorkers: 2, // one per core: each test has processes, a database or a browser of its own beside it
+    maxWorkers: 3, // on two cores: tests that wait for a death or a retry leave one free
     sequence: { sequencer: SlowFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000, // the first start of an embedded PostgreSQL on a busy machine
