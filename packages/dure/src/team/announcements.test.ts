@@ -5,6 +5,8 @@ import { testDatabase } from "../durable/test-database.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { offlineModel } from "../models/offline.ts";
+import { Directory } from "../rooms/directory.ts";
+import { announcementHandler } from "./announcements.ts";
 import { readTeam } from "./config.ts";
 import { readEnvironment } from "./environment.ts";
 import { startTeam } from "./start.ts";
@@ -33,4 +35,11 @@ test.each([
   await expect.poll(messages, { timeout: 20_000 }).toEqual(["뒤에서 물어볼게요.", shown]);
   const tokens = await db.database.query({ text: "select e.data from dure.turn_events e join dure.turns t on t.id = e.turn_id where t.session_id = 's1' and t.author = 'system' and e.type = 'LLM_TOKEN'" });
   expect(tokens).toEqual([]);
+});
+
+test("the place of origin is told within 120 s, or by another attempt", () => {
+  const conversations = { accept: () => Promise.reject(new Error("is not asked here")) };
+  const handler = announcementHandler({ conversations, jobs: { keepNote: () => Promise.resolve() }, directory: new Directory({ agents: [], channels: [] }), locale: "ko" });
+
+  expect(handler.policy).toMatchObject({ timeoutMs: 120_000 });
 });
