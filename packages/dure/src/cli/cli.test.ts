@@ -54,8 +54,9 @@ async function said(args: readonly string[], { isTTY = false }: { isTTY?: boolea
   return { exitCode, ...written };
 }
 
-async function withNoColor<Value>(work: () => Promise<Value>): Promise<Value> {
-  vi.stubEnv("NO_COLOR", "1");
+/** @param value absent: not set, whatever the machine of the test has. */
+async function withNoColor<Value>(value: string | undefined, work: () => Promise<Value>): Promise<Value> {
+  vi.stubEnv("NO_COLOR", value);
   try {
     return await work();
   } finally {
@@ -97,7 +98,9 @@ describe("usage", () => {
   test("colours are for a person at a terminal who has not turned them off", async () => {
     const refused = ["completion", "tcsh"];
 
-    const coloured = [await said(refused, { isTTY: true }), await said(refused), await said([...refused, "--json"], { isTTY: true }), await withNoColor(() => said(refused, { isTTY: true }))].map(({ stderr }) => stderr.includes("\u001b["));
+    const usual = await withNoColor(undefined, async () => [await said(refused, { isTTY: true }), await said(refused), await said([...refused, "--json"], { isTTY: true })]);
+    const off = await withNoColor("1", () => said(refused, { isTTY: true }));
+    const coloured = [...usual, off].map(({ stderr }) => stderr.includes("\u001b["));
 
     expect(coloured).toEqual([true, false, false, false]);
   });
