@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";
 import type { Logger } from "../kernel/logger.ts";
 import { silentLogger } from "../kernel/logger.ts";
@@ -103,18 +103,7 @@ async function sayingItIsOld(target: string): Promise<{ url: string } & AsyncDis
     // A number as long as the true one, so no length of the protocol changes.
     backend.on("error", () => {}).on("data", (bytes) => client.write(Buffer.from(bytes.toString("latin1").replace(/\b1[5-9]00(\d\d)/g, "1400$1"), "latin1")));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = new URL(target);
-  url.searchParams.delete("host");
-  url.hostname = "127.0.0.1";
-  url.port = String((server.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return standingBefore(target, server, () => sockets);
 }
 
 /** The smallest pooler there can be: one backend, lent to whichever client speaks. */
@@ -139,6 +128,14 @@ async function transactionPooler(target: string): Promise<{ url: string } & Asyn
       }
     });
   });
+  return standingBefore(target, server, () => [backend, ...clients]);
+}
+
+const AUTHENTICATION_OK = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]);
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+/** The address of `server`, in the place of the target's; it goes with the sockets that are open then. */
+async function standingBefore(target: string, server: Server, sockets: () => readonly Socket[]): Promise<{ url: string } & AsyncDisposable> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = new URL(target);
   url.searchParams.delete("host");
@@ -147,11 +144,8 @@ async function transactionPooler(target: string): Promise<{ url: string } & Asyn
   return {
     url: url.href,
     async [Symbol.asyncDispose]() {
-      for (const socket of [backend, ...clients]) socket.destroy();
+      for (const socket of sockets()) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 }
-
-const AUTHENTICATION_OK = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]);
-const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);

@@ -65,8 +65,9 @@ export interface RunEnd {
 /**
  * One life of one turn: choose service and flow, run the handler against the journal, end with one `DONE`.
  *
- * A life ends in one of three ways: finished (the statement that stores `DONE` was committed), fenced (another process holds
- * the turn, nothing more is written), or cut off by death, and then another life begins with the same journal.
+ * A life ends in one of four ways: finished (the statement that stores `DONE` was committed), fenced (another process holds
+ * the turn, nothing more is written), failed (its end could not be written), or cut off by death. After the last two another
+ * life begins with the same journal.
  */
 export class TurnRun implements TurnMachinery {
   readonly held: ClaimedTurn;

@@ -33,7 +33,7 @@ export type AskResult =
   /** The exchange has ended; `reply` is what the asked agent said last. */
   | { readonly status: "ok"; readonly reply: string; readonly jobId: string }
   | { readonly status: "accepted"; readonly jobId: string }
-  /** It goes on; the place of origin is told the result. */
+  /** It goes on, or has ended and was asked for again too late: the place of origin is told the result. */
   | { readonly status: "timeout"; readonly jobId: string }
   | { readonly status: "forbidden" | "error"; readonly code: string; readonly hint: string; readonly jobId?: string };
 

@@ -19,14 +19,19 @@ export class LeaderProcess implements AsyncDisposable {
     this.ready = once(createInterface(this.#child.stdout!), "line").then(([line]) => (JSON.parse(String(line)) as { ready: string }).ready);
   }
 
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await exited;
+  kill(): Promise<void> {
+    return killAtOnce(this.#child);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.kill();
   }
+}
+
+/** SIGKILL, and its end; nothing when it has ended. */
+export async function killAtOnce(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
 }

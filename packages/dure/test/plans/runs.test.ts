@@ -2,10 +2,10 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
-import { realPlan, startRealRuns, testRepository, type RealRunsOptions, type TestRepository } from "./real-runs.ts";
+import { realPlan, testRepository, type RealRunsOptions, type TestRepository } from "./real-runs.ts";
+import { openStage } from "./stage.ts";
 
 const NODE_TEST = (name: string, body: string): string => `import { test } from "node:test";\nimport assert from "node:assert/strict";\n${body}\n`.replace("NAME", name);
 
@@ -42,16 +42,7 @@ ports:
         summary: Subtract.
 `;
 
-async function open(options: Partial<RealRunsOptions> = {}, files: Readonly<Record<string, string>> = FILES): Promise<{ runs: TestRuns; repository: TestRepository; home: string; url: string }> {
-  const stack = new AsyncDisposableStack();
-  onTestFinished(() => stack.disposeAsync());
-  const { url } = stack.use(await testDatabase());
-  const repository = stack.use(await testRepository(files));
-  const home = await mkdtemp(join(tmpdir(), "dure-home-"));
-  stack.defer(() => rm(home, { recursive: true, force: true }));
-  const runs = stack.use(await startRealRuns({ url, home, script: SCRIPT, ...options }));
-  return { runs, repository, home, url };
-}
+const open = (options: Partial<RealRunsOptions> = {}, files: Readonly<Record<string, string>> = FILES): ReturnType<typeof openStage> => openStage(files, { script: SCRIPT, ...options });
 
 async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
   const standing = async (): Promise<unknown> => {

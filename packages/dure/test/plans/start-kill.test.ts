@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { stopTestServer, testDatabaseUrl } from "../../src/durable/test-database.ts";
+import { killAtOnce } from "./leader-process.ts";
 import { testRepository } from "./real-runs.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -52,11 +53,8 @@ class Started implements AsyncDisposable {
     this.#child.once("exit", (code) => there.reject(new Error(`ended with ${code}:\n${this.output}`)));
   }
 
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await exited;
+  kill(): Promise<void> {
+    return killAtOnce(this.#child);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,15 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { testDatabase } from "../../src/durable/test-database.ts";
+import { expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { PlatformEvent } from "../../src/kernel/platform-events.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 import type { Worker } from "../../src/plans/workers/worker.ts";
 import { LeaderProcess } from "./leader-process.ts";
-import { realPlan, startRealRuns, testRepository, type RealRunsOptions, type TestRepository } from "./real-runs.ts";
+import { realPlan, type RealRunsOptions, type TestRepository } from "./real-runs.ts";
+import { openStage } from "./stage.ts";
 
 /** Says no when two files of the shop export the same name: each alone compiles, both together do not. */
 const COMPILE = `import { readdirSync, readFileSync } from "node:fs";
@@ -32,16 +31,7 @@ const FILES = {
   "src/shop/b/two.txt": "",
 };
 
-async function open(options: Partial<RealRunsOptions> = {}, files: Readonly<Record<string, string>> = FILES): Promise<{ runs: TestRuns; repository: TestRepository; home: string; url: string }> {
-  const stack = new AsyncDisposableStack();
-  onTestFinished(() => stack.disposeAsync());
-  const { url } = stack.use(await testDatabase());
-  const repository = stack.use(await testRepository(files));
-  const home = await mkdtemp(join(tmpdir(), "dure-home-"));
-  stack.defer(() => rm(home, { recursive: true, force: true }));
-  const runs = stack.use(await startRealRuns({ url, home, ...options }));
-  return { runs, repository, home, url };
-}
+const open = (options: Partial<RealRunsOptions> = {}, files: Readonly<Record<string, string>> = FILES): ReturnType<typeof openStage> => openStage(files, options);
 
 async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
   await expect.poll(async () => (await runs.plans.get(id)).finishedAt !== null, { timeout: 120_000, interval: 50, message: "the run did not end" }).toBe(true);
