@@ -19,6 +19,8 @@ async function runningTurn(database: Database, turn: string): Promise<TurnStore>
 
 const RESERVATION = { epoch: 1, place: "1", agent: "a", tokens: 30, micro_usd: 0, bounds: [], rows: [], calls: [] } as const;
 
+const CALL = { at: 0, place: "1", agent: "a", provider: "p", model: "m", attempt: 1, prompt_hash: "", tokens_in: 3, tokens_out: 4, estimated: false, cost_micro_usd: 5, latency_ms: 1, error: null };
+
 test("a pool lends what is wanted, then what is left, but never less than is needed and never more than the limit", async () => {
   await using db = await testDatabase();
   const [one, two] = [storeOf(db.database, "p1"), storeOf(db.database, "p2")];
@@ -60,13 +62,37 @@ test("a session that is forgotten takes what it has used with it", async () => {
   const store = storeOf(db.database, "p1");
   const turns = await runningTurn(db.database, "t1");
   await store.reserve({ ...RESERVATION, turn: "t1", pools: [], bounds: [{ scope: "session", agent: null, unit: "tokens", most: 100, amount: 30 }] });
-  const call = { at: 0, place: "1", agent: "a", provider: "p", model: "m", attempt: 1, prompt_hash: "", tokens_in: 3, tokens_out: 4, estimated: false, cost_micro_usd: 5, latency_ms: 1, error: null };
-
-  await turns.journal("t1", 1, [], [call]);
-  await turns.journal("t1", 1, [], [call]);
+  await turns.journal("t1", 1, [], [CALL]);
+  await turns.journal("t1", 1, [], [CALL]);
   const before = await db.database.query({ text: "select * from dure.budget_sessions" });
   await db.database.query({ text: "delete from dure.sessions where id = 't1'" });
 
   expect(before).toEqual([{ session_id: "t1", agent: "a", tokens: 7, micro_usd: 5 }]);
   expect(await db.database.query({ text: "select * from dure.budget_sessions" })).toEqual([]);
 });
+
+test("a call of a turn is reserved and settled by the turn's key, however many turns run and have ended", async () => {
+  await using db = await testDatabase({ max: 1 }); // one connection, which keeps the plans it made while the tables were empty
+  const store = storeOf(db.database, "p1");
+  const reserveAndSettle = async (turn: string) => {
+    const turns = await runningTurn(db.database, turn);
+    await store.reserve({ ...RESERVATION, turn, pools: [], bounds: [{ scope: "turn", agent: null, unit: "tokens", most: 100, amount: 30 }] });
+    await turns.journal(turn, 1, [], [CALL]);
+  };
+  for (let index = 0; index < 10; index++) await reserveAndSettle(`first${index}`);
+  await db.database.query({
+    text: `insert into dure.turns (id, session_id, service, version, author, status, epoch, holder, accepted_at, finished_at)
+           select 'old' || i, 's' || i, 'x', '1', 'person', case when i % 2 = 0 then 'done' else 'running' end, 1, 'p2', now(), case when i % 2 = 0 then now() end from generate_series(1, 2000) i`,
+  });
+
+  const before = await turnsRead(db.database);
+  await reserveAndSettle("last");
+  expect((await turnsRead(db.database)) - before).toBeLessThan(20);
+});
+
+/** Rows of dure.turns that this connection has read so far. */
+async function turnsRead(database: Database): Promise<number> {
+  await database.query({ text: "select pg_stat_force_next_flush()" });
+  const [row] = await database.query<{ read: number }>({ text: "select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_user_tables where relid = 'dure.turns'::regclass" });
+  return row!.read;
+}

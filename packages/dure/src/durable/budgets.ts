@@ -104,7 +104,7 @@ export class BudgetStore {
     const values = [storable({ ...reservation, process: this.#process })];
     const answer = await this.#surely<ReserveAnswer | { readonly outcome: "fenced" }>({ name: "reserve_budget", text: "select dure.reserve_budget($1) as value" }, values);
     if (answer.outcome === "fenced") throw new FencedError(reservation.turn);
-    this.#notifications.publish("turns");
+    if (reservation.rows.length > 0) this.#notifications.publish("turns");
     return answer;
   }
 

@@ -346,13 +346,23 @@ begin
       from dure.turn_events e where e.turn_id = t.id), '[]'));
 end $$;
 
--- Adds to the journal of a turn that is still ours. 'ok', 'stop' (someone asked for it), or 'fenced'.
-create function dure.journal_turn(p_turn text, p_epoch integer, p_rows jsonb, p_calls jsonb) returns text language plpgsql as $$
+-- The turn, locked, when it runs and this is its life; else null. Found by its key alone: asked for its status too, a planner without
+-- statistics reads the index of all that run.
+create function dure.lock_turn(p_turn text, p_epoch integer) returns dure.turns language plpgsql as $$
 declare
   t dure.turns;
 begin
-  select * into t from dure.turns where id = p_turn and epoch = p_epoch and status = 'running' for no key update;
-  if not found then return 'fenced'; end if;
+  select * into t from dure.turns where id = p_turn for no key update;
+  if t.epoch = p_epoch and t.status = 'running' then return t; end if;
+  return null;
+end $$;
+
+-- Adds to the journal of a turn that is still ours. 'ok', 'stop' (someone asked for it), or 'fenced'.
+create function dure.journal_turn(p_turn text, p_epoch integer, p_rows jsonb, p_calls jsonb) returns text language plpgsql as $$
+declare
+  t dure.turns := dure.lock_turn(p_turn, p_epoch);
+begin
+  if t.id is null then return 'fenced'; end if;
   perform dure.put_journal(p_turn, t.session_id, t.service, p_rows, p_calls);
   return case when t.stop is null then 'ok' else 'stop' end;
 end $$;
@@ -367,15 +377,11 @@ declare
   s dure.sessions;
 begin
   select * into s from dure.sessions where id = p->>'session' for update;
-  update dure.turns set status = 'done', done = p->'done', done_seq = (p->>'done_seq')::integer, finished_at = clock_timestamp()
-  where id = v_turn and epoch = v_epoch and status = 'running' and (stop is null or (p->>'stopped')::boolean)
-  returning * into t;
-  if not found then
-    select * into t from dure.turns where id = v_turn;
-    if t.status = 'done' and t.epoch = v_epoch then return jsonb_build_object('outcome', 'repeated'); end if;
-    if t.status = 'running' and t.epoch = v_epoch then return jsonb_build_object('outcome', 'stop'); end if;
-    return jsonb_build_object('outcome', 'fenced');
-  end if;
+  select * into t from dure.turns where id = v_turn for no key update;
+  if t.epoch is distinct from v_epoch or t.status not in ('running', 'done') then return jsonb_build_object('outcome', 'fenced'); end if;
+  if t.status = 'done' then return jsonb_build_object('outcome', 'repeated'); end if;
+  if t.stop is not null and not (p->>'stopped')::boolean then return jsonb_build_object('outcome', 'stop'); end if;
+  update dure.turns set status = 'done', done = p->'done', done_seq = (p->>'done_seq')::integer, finished_at = clock_timestamp() where id = v_turn;
   perform dure.put_journal(v_turn, t.session_id, t.service, p->'rows', p->'calls');
   if jsonb_array_length(p->'completed') > 0 then
     insert into dure.completed (session_id, turn_id, service, flow, stage, data)
@@ -440,11 +446,10 @@ end $$;
 -- Records what is about to be done to the outside, before it is done. Gives the row as it was before, if the key is known.
 create function dure.effect_intent(p jsonb) returns jsonb language plpgsql as $$
 declare
-  t dure.turns;
+  t dure.turns := dure.lock_turn(p->>'turn', (p->>'epoch')::integer);
   e dure.effects;
 begin
-  select * into t from dure.turns where id = p->>'turn' and epoch = (p->>'epoch')::integer and status = 'running' for no key update;
-  if not found then return jsonb_build_object('outcome', 'fenced'); end if;
+  if t.id is null then return jsonb_build_object('outcome', 'fenced'); end if;
   perform dure.put_journal(t.id, t.session_id, t.service, p->'rows', p->'calls');
   select * into e from dure.effects where key = p->>'key' for update;
   if found then
@@ -466,8 +471,7 @@ end $$;
 -- it. False when fenced.
 create function dure.effect_settle(p_turn text, p_epoch integer, p_key text, p_status text, p_result jsonb, p_error jsonb) returns boolean language plpgsql as $$
 begin
-  perform 1 from dure.turns where id = p_turn and epoch = p_epoch and status = 'running' for no key update;
-  if not found then return false; end if;
+  if (dure.lock_turn(p_turn, p_epoch)).id is null then return false; end if;
   if p_status in ('done', 'failed') then -- before the effect, as where a person answers
     perform dure.close_escalation(x.id, 'resolved', jsonb_build_object('value', case p_status when 'done' then 'happened' else 'not_happened' end), 'system')
     from dure.escalations x where x.subject = 'effect/' || p_key and x.status = 'open';

@@ -77,7 +77,7 @@ declare
 begin
   perform 1 from dure.budget_reservations where turn_id = p_turn and settled_at is null order by place for update;
   if not found then return; end if;
-  v_over := exists (select from dure.turns where id = p_turn and status = 'done');
+  select status = 'done' into v_over from dure.turns where id = p_turn; -- by its key alone, see dure.lock_turn
   with open as (
     select r.place, c.tokens as tokens, c.micro_usd
     from dure.budget_reservations r
@@ -111,35 +111,34 @@ end $$;
 -- Writes the journal and reserves for the call that follows. What is reserved at this place already is found again, whatever the limits say now.
 create function dure.reserve_budget(p jsonb) returns jsonb language plpgsql as $$
 declare
-  t dure.turns;
-  r dure.budget_reservations;
-  l record;
-  v_held bigint;
+  t dure.turns := dure.lock_turn(p->>'turn', (p->>'epoch')::integer);
   v_pools text[] := array(select jsonb_array_elements_text(p->'pools'));
+  v_process text;
+  l record;
 begin
-  select * into t from dure.turns where id = p->>'turn' and epoch = (p->>'epoch')::integer and status = 'running' for no key update;
-  if not found then return jsonb_build_object('outcome', 'fenced'); end if;
-  perform dure.put_journal(t.id, t.session_id, t.service, p->'rows', p->'calls');
-  select * into r from dure.budget_reservations where turn_id = t.id and place = p->>'place';
-  if found then return jsonb_build_object('outcome', 'found', 'process', r.process); end if;
+  if t.id is null then return jsonb_build_object('outcome', 'fenced'); end if;
+  if p->'rows' <> '[]' or p->'calls' <> '[]' then perform dure.put_journal(t.id, t.session_id, t.service, p->'rows', p->'calls'); end if;
+  select process into v_process from dure.budget_reservations where turn_id = t.id and place = p->>'place';
+  if found then return jsonb_build_object('outcome', 'found', 'process', v_process); end if;
   if t.stop is not null then return jsonb_build_object('outcome', 'stop'); end if;
   -- A process whose blocks were taken back spends nothing from them.
-  if (select count(*) from dure.budget_blocks where process = p->>'process' and pool = any(v_pools)) < cardinality(v_pools) then
+  if cardinality(v_pools) > 0 and (select count(*) from dure.budget_blocks where process = p->>'process' and pool = any(v_pools)) < cardinality(v_pools) then
     return jsonb_build_object('outcome', 'blocks_gone');
   end if;
-  for l in select * from jsonb_to_recordset(p->'bounds') as b(scope text, agent text, unit text, most bigint, amount bigint) loop
-    select coalesce(sum(dure.budget_amount('/' || l.unit, coalesce(b.used_tokens, b.tokens), coalesce(b.used_micro_usd, b.micro_usd))), 0) into v_held
-    from dure.budget_reservations b
-    where b.turn_id = t.id and (l.agent is null or b.agent = l.agent) and (l.scope = 'turn' or b.settled_at is null);
-    if l.scope = 'session' then
-      v_held := v_held + (
-        select coalesce(sum(dure.budget_amount('/' || l.unit, s.tokens, s.micro_usd)), 0) from dure.budget_sessions s
-        where s.session_id = t.session_id and (l.agent is null or s.agent = l.agent));
-    end if;
-    if v_held + l.amount > l.most then
-      return jsonb_build_object('outcome', 'exceeded', 'scope', l.scope, 'agent', l.agent, 'unit', l.unit, 'left', greatest(l.most - v_held, 0));
-    end if;
-  end loop;
+  -- The first bound that has no room. What a turn has settled is in its session's sums already.
+  with spent as materialized (
+    select agent, true as of_turn, settled_at is null as of_session, coalesce(used_tokens, tokens) as tokens, coalesce(used_micro_usd, micro_usd) as micro_usd
+    from dure.budget_reservations where turn_id = t.id
+    union all
+    select agent, false, true, tokens, micro_usd from dure.budget_sessions where session_id = t.session_id
+  ), bounds as (
+    select b.*, coalesce((
+      select sum(case b.unit when 'tokens' then tokens else micro_usd end) from spent
+      where (b.agent is null or spent.agent = b.agent) and case b.scope when 'turn' then of_turn else of_session end), 0) as held
+    from jsonb_to_recordset(p->'bounds') as b(scope text, agent text, unit text, most bigint, amount bigint)
+  )
+  select scope, agent, unit, greatest(most - held, 0) as remaining into l from bounds where held + amount > most limit 1;
+  if found then return jsonb_build_object('outcome', 'exceeded', 'scope', l.scope, 'agent', l.agent, 'unit', l.unit, 'left', l.remaining); end if;
   insert into dure.budget_reservations (turn_id, place, session_id, agent, process, pools, tokens, micro_usd, folded)
   values (t.id, p->>'place', t.session_id, p->>'agent', p->>'process', v_pools, (p->>'tokens')::bigint, (p->>'micro_usd')::bigint, cardinality(v_pools) = 0);
   return jsonb_build_object('outcome', 'reserved');

@@ -26,6 +26,7 @@ create table dure.places (
   agent_messages integer not null default 0,
   recent timestamptz[] not null default '{}',
   closed_because text,
+  moved_to text references dure.places (id) on delete cascade, -- was found to be that one: whoever comes here is meant to go there
   -- When its channel left the configuration for the last time, and when it was back: what was said between is nobody's.
   away_from timestamptz,
   away_until timestamptz,
@@ -36,6 +37,7 @@ create table dure.places (
 ) with (fillfactor = 70);
 create unique index places_platform on dure.places (adapter, channel, coalesce(thread, '')) where channel is not null and (kind <> 'thread' or thread is not null);
 create unique index places_direct on dure.places (adapter, tenant, person, agent) where kind = 'direct';
+create index places_moved on dure.places (moved_to) where moved_to is not null;
 create index places_threads on dure.places (parent, active_at desc) where kind = 'thread';
 
 create table dure.participants (
@@ -66,12 +68,13 @@ create table dure.room_messages (
   delivery_error jsonb,
   attachments jsonb not null default '[]',
   buttons jsonb,
-  at timestamptz not null default clock_timestamp(),
+  at timestamptz not null default clock_timestamp(), -- when it was said, by its platform
+  heard_at timestamptz not null default clock_timestamp(), -- when dure had it
   edited_at timestamptz,
   unique (place, seq)
 ) with (fillfactor = 80);
 create unique index room_messages_turn on dure.room_messages (turn) where turn is not null;
-create index room_messages_age on dure.room_messages (at);
+create index room_messages_age on dure.room_messages (heard_at);
 
 -- One message may be several on its platform.
 create table dure.room_parts (
@@ -244,24 +247,25 @@ create table dure.person_reads (
   primary key (tenant, person, place)
 );
 
--- Locks a place; gives it as it is now with who takes part. Participants of a thread that slept for too long are gone.
+-- Locks a place, or the one that it was found to be; gives it as it is now with who takes part. Participants of a thread that slept for too long are gone.
 create function dure.open_place(p_place text, p_forget_ms double precision) returns jsonb language plpgsql as $$
 declare
   p dure.places;
   v_now timestamptz := clock_timestamp();
 begin
   select * into p from dure.places where id = p_place for update;
-  if not found then return null; end if;
+  if p.moved_to is not null then select * into p from dure.places where id = p.moved_to for update; end if;
+  if p.id is null then return null; end if;
   v_now := clock_timestamp();
   if p.state = 'suspended' and p.suspended_until <= v_now then
-    update dure.places set state = 'open', suspended_until = null, recent = '{}' where id = p_place returning * into p;
+    update dure.places set state = 'open', suspended_until = null, recent = '{}' where id = p.id returning * into p;
   end if;
   if p.kind = 'thread' and p.active_at < v_now - p_forget_ms * interval '1 millisecond' then
-    delete from dure.participants where place = p_place;
+    delete from dure.participants where place = p.id;
   end if;
   return to_jsonb(p) || jsonb_build_object(
     'now', extract(epoch from v_now) * 1000,
-    'participants', coalesce((select jsonb_agg(agent order by since, agent) from dure.participants where place = p_place), '[]'),
+    'participants', coalesce((select jsonb_agg(agent order by since, agent) from dure.participants where place = p.id), '[]'),
     'recent_ms', coalesce((select jsonb_agg(extract(epoch from at) * 1000) from unnest(p.recent) at), '[]'));
 end $$;
 
@@ -323,7 +327,7 @@ end $$;
 create function dure.handle_answered_turn() returns trigger language plpgsql as $$
 begin
   insert into dure.handlings (id, agent, place, session, state, turn)
-  select 'handling_' || new.id, split_part(new.session_id, ':', 2), p.id, new.session_id, 'waiting', new.id
+  select 'handling_' || new.id, split_part(new.session_id, ':', 2), coalesce(p.moved_to, p.id), new.session_id, 'waiting', new.id
   from dure.places p where p.id = substr(new.session_id, length('room:' || split_part(new.session_id, ':', 2) || ':') + 1)
   on conflict do nothing;
   return null;
