@@ -22,7 +22,7 @@ const READERS = 10;
 const STEPS = 200;
 const WIDE = 20;
 /** Statements that write a turn; each is a transaction. */
-const TURN_WRITES = ["accept_turn", "journal_turn", "effect_intent", "effect_settle", "finish_turn"];
+const TURN_WRITES = ["accept_turn", "reserve_budget", "journal_turn", "effect_intent", "effect_settle", "finish_turn"];
 const PARTS = { plain, steps, stream, "first-token": firstToken, unhappy } as const;
 
 const { values: options } = parseArgs({

@@ -34,8 +34,8 @@ interface Result {
 /** Runs the command line as a person does: another process. */
 function dure(args: readonly string[], options: { env?: Record<string, string>; input?: string; cwd?: string } = {}): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const { PATH = "", HOME = "" } = process.env;
-    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd: options.cwd ?? folder, env: { PATH, HOME, ...options.env } });
+    const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
+    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd: options.cwd ?? folder, env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.env } });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));

@@ -35,8 +35,8 @@ function dure(url: string, ...args: string[]): Promise<{ exitCode: number | null
 
 function run(environment: Record<string, string>, args: readonly string[]): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    const { PATH = "", HOME = "" } = process.env;
-    const child = spawn(process.execPath, [PROGRAM, ...args, "--json"], { cwd: folder, env: { PATH, HOME, ...environment }, stdio: ["ignore", "pipe", "pipe"] });
+    const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
+    const child = spawn(process.execPath, [PROGRAM, ...args, "--json"], { cwd: folder, env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment }, stdio: ["ignore", "pipe", "pipe"] });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));

@@ -49,8 +49,8 @@ function dure(...args: readonly string[]): Promise<Result> {
 function begin(...args: readonly string[]): { readonly spoke: Promise<void>; readonly ended: Promise<Result> } {
   const spoke = Promise.withResolvers<void>();
   const ended = new Promise<Result>((resolve, reject) => {
-    const { PATH = "", HOME = "" } = process.env;
-    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { env: { PATH, HOME, DURE_URL: server.url }, stdio: ["ignore", "pipe", "pipe"] });
+    const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
+    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { env: { PATH, HOME, NODE_COMPILE_CACHE, DURE_URL: server.url }, stdio: ["ignore", "pipe", "pipe"] });
     const result = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));

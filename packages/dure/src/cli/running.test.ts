@@ -50,8 +50,8 @@ interface Running {
 }
 
 function dure(args: readonly string[], cwd: string, env: Record<string, string> = {}): Running {
-  const { PATH = "", HOME = "" } = process.env;
-  const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd, env: { PATH, HOME, DATABASE_URL: database.url, PORT: "0", ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd, env: { PATH, HOME, NODE_COMPILE_CACHE, DATABASE_URL: database.url, PORT: "0", ...env }, stdio: ["ignore", "pipe", "pipe"] });
   running.push(child);
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));

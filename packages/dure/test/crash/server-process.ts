@@ -1,15 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createInterface } from "node:readline";
 import { systemClock } from "../../src/kernel/clock.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const TEAM = fileURLToPath(new URL("team", import.meta.url));
-/** Starts are most of what these tests do: what was compiled once is not compiled again. */
-const COMPILED = join(tmpdir(), "dure-crash-compiled");
 /** Longest wait for a start or an exit on a busy machine, milliseconds. */
 const PATIENCE_MS = 60_000;
 
@@ -37,7 +33,7 @@ export class ServerProcess implements AsyncDisposable {
   /** Does not wait until it is ready. `team`: its folder. */
   static spawn(environment: Readonly<Record<string, string>>, team = TEAM): ServerProcess {
     const child = spawn(process.execPath, ["--conditions=dure-source", MAIN, "start", "--dir", team, "--json"], {
-      env: { ...process.env, HOST: "127.0.0.1", PORT: "0", OPENAI_API_KEY: "test", LOG_LEVEL: "info", NODE_COMPILE_CACHE: COMPILED, DEV_MODE: "true", ...environment },
+      env: { ...process.env, HOST: "127.0.0.1", PORT: "0", OPENAI_API_KEY: "test", LOG_LEVEL: "info", DEV_MODE: "true", ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     return new ServerProcess(child);

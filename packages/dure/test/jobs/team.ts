@@ -2,8 +2,6 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { AskRequest } from "../../src/jobs/ask.ts";
@@ -28,7 +26,6 @@ export interface TeamSettings {
 type Line = { readonly say: string; readonly at: number; readonly [key: string]: unknown };
 
 const PROGRAM = fileURLToPath(new URL("team-process.ts", import.meta.url));
-const COMPILED = join(tmpdir(), "dure-jobs-compiled");
 /** Longest wait on a busy machine, milliseconds. */
 export const PATIENCE = { patienceMs: 60_000 };
 
@@ -41,7 +38,6 @@ export class TeamProcess implements AsyncDisposable {
 
   constructor(settings: TeamSettings) {
     this.#child = spawn(process.execPath, ["--conditions=dure-source", "--no-warnings", PROGRAM, JSON.stringify(settings)], {
-      env: { ...process.env, NODE_COMPILE_CACHE: COMPILED },
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#child.stderr!.on("data", (chunk: Buffer) => (this.#errors += chunk.toString()));

@@ -84,7 +84,7 @@ create table dure.room_parts (
   part integer not null default 0,
   primary key (adapter, platform_id)
 );
-create index room_parts_message on dure.room_parts (message, part);
+create index room_parts_message on dure.room_parts (message, adapter, part);
 
 -- What a person has sent with a key of their own; harmless to repeat for 24 h.
 create table dure.room_client_ids (
@@ -121,6 +121,8 @@ create table dure.handlings (
   finished_at timestamptz
 ) with (fillfactor = 80);
 create index handlings_open on dure.handlings (not_before) where state <> 'done';
+create index handlings_line on dure.handlings (session, created_at, id) where state <> 'done';
+create index handlings_request on dure.handlings (request) where request is not null;
 create unique index handlings_turn on dure.handlings (turn) where turn is not null;
 create unique index handlings_message on dure.handlings (message, agent) where message is not null;
 create index handlings_finished on dure.handlings (finished_at) where state = 'done';
@@ -275,15 +277,23 @@ declare
   v_place text := p->>'place';
   m jsonb := p->'message';
   v_id text := m->>'id';
+  v_known boolean := (p->>'known')::boolean;
   v_seq bigint;
   v_change jsonb := p->'change';
   v_observed jsonb := p->'observed';
   v_unrecorded text; -- why a record was dropped
 begin
-  if (p->>'known')::boolean then
+  update dure.places set
+    next_seq = next_seq + case when v_known then 0 else 1 end,
+    active_at = clock_timestamp(), archived = false,
+    state = coalesce(v_change->>'state', state),
+    suspended_until = case when v_change ? 'suspend_ms' then clock_timestamp() + (v_change->>'suspend_ms')::double precision * interval '1 millisecond' else suspended_until end,
+    agent_messages = coalesce((v_change->>'agent_messages')::integer, agent_messages),
+    recent = case when v_change ? 'recent_ms' then array(select to_timestamp(at::double precision / 1000) from jsonb_array_elements_text(v_change->'recent_ms') at) else recent end
+  where id = v_place returning next_seq - 1 into v_seq;
+  if v_known then
     update dure.room_messages set roles = roles || coalesce(p->'roles', '{}'), ends = ends or coalesce((m->>'ends')::boolean, false) where id = v_id returning seq into v_seq;
   else
-    update dure.places set next_seq = next_seq + 1 where id = v_place returning next_seq - 1 into v_seq;
     insert into dure.room_messages (id, place, seq, author_kind, author, author_name, text, mentions, mark, ends, reply_to, turn, during, request, roles, delivery, attachments, buttons, at)
     values (v_id, v_place, v_seq, m->>'author_kind', m->>'author', m->>'author_name', m->>'text',
       array(select jsonb_array_elements_text(coalesce(m->'mentions', '[]'))), m->>'mark', coalesce((m->>'ends')::boolean, false), m->>'reply_to', m->>'turn', m->>'during', m->>'request',
@@ -296,13 +306,6 @@ begin
       insert into dure.room_client_ids (place, person, client_id, message) values (v_place, m->>'author', m->>'client_id', v_id);
     end if;
   end if;
-  update dure.places set
-    active_at = clock_timestamp(), archived = false,
-    state = coalesce(v_change->>'state', state),
-    suspended_until = case when v_change ? 'suspend_ms' then clock_timestamp() + (v_change->>'suspend_ms')::double precision * interval '1 millisecond' else suspended_until end,
-    agent_messages = coalesce((v_change->>'agent_messages')::integer, agent_messages),
-    recent = case when v_change ? 'recent_ms' then array(select to_timestamp(at::double precision / 1000) from jsonb_array_elements_text(v_change->'recent_ms') at) else recent end
-  where id = v_place;
   insert into dure.participants (place, agent) select v_place, agent from jsonb_array_elements_text(coalesce(p->'joins', '[]')) agent on conflict do nothing;
   insert into dure.handlings (id, agent, place, message, session, rank, request, behind, not_before)
   select h.id, h.agent, v_place, v_id, h.session, h.rank, h.request, h.behind, clock_timestamp() + coalesce(h.wait_ms, 0) * interval '1 millisecond'
