@@ -1,5 +1,5 @@
 import { messageOf } from "../kernel/errors.ts";
-import { ChannelError, type ChannelAccount, type ChannelPort, type InboundMessage, type PlaceAddress, type PressingPerson } from "../rooms/channel-adapter.ts";
+import { ChannelError, type ChannelAccount, type ChannelPort, type InboundMessage, type PlaceAddress, type PressingPerson, type ThreadInUse } from "../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { DiscordJs } from "./discord-js.ts";
 import { runGateway, type ConnectionEnd, type GatewayEventType } from "./gateway-client.ts";
@@ -79,8 +79,13 @@ export class AccountConnection {
     await this.#states.settled();
   }
 
-  newestInThreads(): ReadonlyMap<string, string> {
-    return this.#places.newestInThreads();
+  threadsInUse(): readonly ThreadInUse[] {
+    return this.#places.threadsInUse(this.#account.platformId);
+  }
+
+  /** The allowlist is another one: the bot joins what is open in a channel that is on it now. */
+  channelsChanged(): void {
+    for (const place of this.#places.unheard()) this.#joinIfWanted(place);
   }
 
   /** The token was refused over HTTP: the connection ends too. */
@@ -217,6 +222,8 @@ export class AccountConnection {
     if (before !== undefined && before.name !== name) {
       this.#inbox.push(place.id, () => this.#port.placeChanged(this.#account, { kind: "renamed", place: address, name }));
     }
+    // One that slept when it could have been joined is in use again.
+    if (isThread(place) && before?.archived === true && !archived && before.joined !== true) this.#joinIfWanted({ address, name });
   }
 
   /**
@@ -231,9 +238,13 @@ export class AccountConnection {
     if (owner !== undefined && (known === undefined || thread.newly_created === true)) {
       this.#inbox.push(thread.id, () => this.#port.placeChanged(this.#account, { kind: "thread-created", place: address, name: name ?? "", owner }));
     }
-    const isJoined = thread.member !== undefined || owner === this.#account.platformId;
-    if (isJoined || !this.#options.joinsThread(address)) return;
-    this.#inbox.push(thread.id, () => this.#join(thread.id, address, name ?? ""));
+    if (owner === this.#account.platformId) this.#places.joined(thread.id);
+    else if (thread.member === undefined) this.#joinIfWanted({ address, name: name ?? "" });
+  }
+
+  #joinIfWanted({ address, name }: Pick<KnownPlace, "address" | "name">): void {
+    const { thread } = address;
+    if (thread !== undefined && this.#options.joinsThread(address)) this.#inbox.push(thread, () => this.#join(thread, address, name));
   }
 
   #messageCame(message: WireMessage): void {
@@ -273,7 +284,7 @@ export class AccountConnection {
         return;
       }
       await this.#api.request({ ...callback, body: { type: 5, data: { flags: 64 } } });
-      const content = await this.#answerPress(data.custom_id, personOf(user, interaction.member), channel_id, interaction.guild_id);
+      const content = await this.#answerPress(data.custom_id, { user, member: interaction.member }, channel_id, interaction.guild_id);
       const shown = {
         method: "PATCH",
         route: `/webhooks/${application_id}/${token}/messages/@original`,
@@ -291,13 +302,13 @@ export class AccountConnection {
     }
   }
 
-  async #answerPress(value: string, person: PressingPerson, channel: string, guild: string | undefined): Promise<string> {
+  async #answerPress(value: string, { user, member }: { user: WireUser; member: WireInteraction["member"] }, channel: string, guild: string | undefined): Promise<string> {
     try {
       const place = await this.#placeOf({ channel_id: channel, ...(guild === undefined ? {} : { guild_id: guild }) });
       if (place === undefined) return "⚠️";
-      return await this.#port.pressed(this.#account, { value, person, place: place.address });
+      return await this.#port.pressed(this.#account, { value, person: personOf(user, member, place.address), place: place.address });
     } catch (error) {
-      this.#port.logger.warn({ account: this.#account.id, err: error, value }, `a button pressed by ${person.name} could not be handled (${messageOf(error)})`);
+      this.#port.logger.warn({ account: this.#account.id, err: error, value }, `a button pressed by ${user.username} could not be handled (${messageOf(error)})`);
       return `⚠️ ${messageOf(error)}`;
     }
   }
@@ -337,6 +348,7 @@ export class AccountConnection {
       if (!signal.aborted) logger.warn({ account: id, thread, err: error }, `${id} could not join the thread ${name}: it hears nothing there until it is mentioned (${messageOf(error)})`);
       return;
     }
+    this.#places.joined(thread);
     for (const message of messages) await this.#receive(message, { address, name, archived: false });
   }
 }
@@ -369,9 +381,18 @@ interface WireInteraction {
 
 /** Source: "Permissions: Bitwise Permission Flags": ADMINISTRATOR, MANAGE_GUILD. */
 const MANAGING = (1n << 3n) | (1n << 5n);
+/** The same: ADMINISTRATOR, SEND_MESSAGES; SEND_MESSAGES_IN_THREADS, which counts in a thread instead. */
+const WRITING = { channel: (1n << 3n) | (1n << 11n), thread: (1n << 3n) | (1n << 38n) } as const;
 
 /** Who pressed, with what the platform says that they may do there. Pure. */
-function personOf(user: WireUser, member: WireInteraction["member"]): PressingPerson {
+function personOf(user: WireUser, member: WireInteraction["member"], place: PlaceAddress): PressingPerson {
   const { roles, permissions } = member ?? {};
-  return { id: user.id, name: user.global_name ?? user.username, ...(roles && { roles }), manages: permissions !== undefined && (BigInt(permissions) & MANAGING) !== 0n };
+  const may = (bits: bigint): boolean => permissions !== undefined && (BigInt(permissions) & bits) !== 0n;
+  return {
+    id: user.id,
+    name: user.global_name ?? user.username,
+    ...(roles && { roles }),
+    manages: may(MANAGING),
+    ...(place.direct !== true && { writes: may(place.thread === undefined ? WRITING.channel : WRITING.thread) }),
+  };
 }

@@ -85,6 +85,32 @@ describe("what a bot hears", () => {
     expect(stage.port.messages[0]?.message).toMatchObject({ place: { channel: stage.general.id, thread: thread.id }, threadName: "회의" });
   });
 
+  test("joins what is open in a channel that is allowed later: at once, or when it is in use again; and no other", async () => {
+    let allowed = false;
+    await using stage = await aStage({}, { joinsThread: ({ channel }) => allowed && channel === stage.general.id });
+    const elsewhere = stage.discord.addChannel(stage.guild, "elsewhere");
+    await stage.connect(EDEN);
+    const [open, asleep, other] = [stage.minsu.startThread(stage.general, "열린 방"), stage.minsu.startThread(stage.general, "자는 방"), stage.minsu.startThread(elsewhere, "딴 방")];
+    stage.minsu.post(open, "전에 한 말");
+    stage.discord.archiveThread(asleep);
+    await vi.waitFor(() => expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-archived"));
+    const membersOf = ({ id }: FakePlace): readonly string[] => [...stage.discord.threads(stage.general), ...stage.discord.threads(elsewhere)].find((thread) => thread.id === id)!.members;
+    expect([open, asleep, other].map(membersOf).flat()).not.toContain("이든");
+
+    allowed = true;
+    stage.adapter.channelsChanged();
+    await stage.heard("eden", "전에 한 말");
+    expect([open, asleep, other].map((thread) => membersOf(thread).includes("이든"))).toEqual([true, false, false]);
+    stage.minsu.post(asleep, "깨어난 말");
+    await stage.heard("eden", "깨어난 말");
+
+    expect(membersOf(asleep)).toContain("이든");
+    stage.adapter.channelsChanged();
+    stage.minsu.post(open, "다음 말");
+    await stage.heard("eden", "다음 말");
+    expect(stage.discord.requests.filter(({ method, route }) => method === "PUT" && route === "/channels/{channel}/thread-members/@me")).toHaveLength(2);
+  });
+
   test("each place in order, also when storing is slow, and places beside each other", async () => {
     await using stage = await aStage();
     await stage.connect(RUDA);

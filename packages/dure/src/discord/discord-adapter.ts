@@ -11,6 +11,7 @@ import {
   type OutgoingPost,
   type OutgoingThread,
   type PlaceAddress,
+  type ThreadInUse,
 } from "../rooms/channel-adapter.ts";
 import { AccountApi, PAGE } from "./account-api.ts";
 import { checkAccount } from "./check.ts";
@@ -176,8 +177,12 @@ export class DiscordAdapter implements ChannelAdapter {
     return thread.named === undefined ? searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal) : namedThread(api, channel, thread.named, signal);
   }
 
-  newestIn(account: ChannelAccount): ReadonlyMap<string, string> {
-    return this.#connections.get(account.id)?.newestInThreads() ?? new Map<string, string>();
+  channelsChanged(): void {
+    for (const connection of this.#connections.values()) connection.channelsChanged();
+  }
+
+  threadsInUse(account: ChannelAccount): readonly ThreadInUse[] {
+    return this.#connections.get(account.id)?.threadsInUse() ?? [];
   }
 
   /** Source: "Message Formatting": `<#id>` is shown as the channel's name and opens it. */

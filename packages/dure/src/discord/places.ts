@@ -1,4 +1,4 @@
-import type { PlaceAddress } from "../rooms/channel-adapter.ts";
+import type { PlaceAddress, ThreadInUse } from "../rooms/channel-adapter.ts";
 import { DISCORD } from "./mapping.ts";
 
 /** A channel or thread as the platform describes it, in REST answers and gateway events. */
@@ -20,6 +20,9 @@ export interface KnownPlace {
   readonly address: PlaceAddress;
   readonly name: string;
   readonly archived: boolean;
+  /** Of a thread: the bot hears what is said there. */
+  readonly joined?: boolean;
+  readonly owner?: string;
   /** When it was last described; messages do not move it. */
   readonly newest?: string;
 }
@@ -56,10 +59,21 @@ export class PlaceDirectory {
   learn(place: WirePlace, guild: string | undefined = place.guild_id): KnownPlace | undefined {
     const known = this.#places.get(place.id);
     this.#places.delete(place.id); // so that it counts as the youngest
-    this.#places.set(place.id, { address: addressOf(place, guild), name: place.name ?? "", archived: place.thread_metadata?.archived === true, ...(place.last_message_id != null && { newest: place.last_message_id }) });
+    this.#places.set(place.id, { address: addressOf(place, guild), name: place.name ?? "", archived: place.thread_metadata?.archived === true, joined: place.member !== undefined || known?.joined === true, ...(place.owner_id !== undefined && { owner: place.owner_id }), ...(place.last_message_id != null && { newest: place.last_message_id }) });
     const [oldest] = this.#places.keys();
     if (this.#places.size > KEPT_PLACES && oldest !== undefined) this.#places.delete(oldest);
     return known;
+  }
+
+  /** The bot hears what is said in this thread from now on. */
+  joined(id: string): void {
+    const known = this.#places.get(id);
+    if (known !== undefined) this.#places.set(id, { ...known, joined: true });
+  }
+
+  /** Threads in use that the bot does not hear. */
+  unheard(): readonly KnownPlace[] {
+    return [...this.#places.values()].filter(({ address, archived, joined }) => address.thread !== undefined && !archived && joined !== true);
   }
 
   get(id: string): KnownPlace | undefined {
@@ -72,9 +86,11 @@ export class PlaceDirectory {
     return known;
   }
 
-  /** The newest message of each thread that is not archived. */
-  newestInThreads(): ReadonlyMap<string, string> {
-    return new Map([...this.#places].flatMap(([id, { address, archived, newest }]) => (address.thread !== undefined && !archived && newest !== undefined ? [[id, newest] as const] : [])));
+  /** Threads that are not archived and in which something was said. @param self who sees them: its own ones it is in from their beginning. */
+  threadsInUse(self: string | undefined): readonly ThreadInUse[] {
+    return [...this.#places.values()].flatMap(({ address, name, archived, joined, owner, newest }) =>
+      address.thread === undefined || archived || newest === undefined ? [] : [{ place: address, name, newest, wasAdded: joined === true && owner !== self }],
+    );
   }
 
   /** Forgets a guild and returns its channels, threads not among them. */

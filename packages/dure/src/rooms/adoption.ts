@@ -3,7 +3,7 @@ import { recordOf, type RoomsSetting } from "./talk.ts";
 
 /**
  * A thread that turns out to be ours was taken for a people's thread, a place of its own, by those who wrote there first. All that
- * was said, observed, asked and joined there is the thread's from now on; the place that stood for it is closed and empty.
+ * was said, observed, asked and joined there is the thread's from now on; the place that stood for it is closed and empty, and leads there.
  * The lines keep their times and follow behind what the thread holds already, so that whoever follows it gets them too.
  * Runs in the transaction that records the thread, before its platform's id is known to dure.
  */
@@ -20,7 +20,7 @@ export async function adoptDouble(tx: Transaction, { directory }: Pick<RoomsSett
     // Also those who answered: what they keep word for word stands in another session.
     await tx.query(RECORD, [place, line.seq, line.id, line.author_name, recordOf(line.text, directory), Object.keys(line.roles), line.at]);
   }
-  for (const statement of [MOVE_WORK, MOVE_PARTICIPANTS, MOVE_READS, MOVE_REQUESTS, MOVE_ROUTES]) await tx.query(statement, [place, double]);
+  for (const statement of [MOVE_WORK, MOVE_PARTICIPANTS, MOVE_READS, MOVE_REQUESTS, MOVE_ORIGINS, MOVE_ROUTES]) await tx.query(statement, [place, double]);
 }
 
 interface MovedLine {
@@ -37,7 +37,7 @@ const SLOTS = 50;
 
 /** The smaller id first, as everybody locks. */
 const LOCK_BOTH = { name: "adopt.lock", text: "select id from dure.places where id = $1 or (adapter = $2 and thread = $3 and id <> $1 and owner is null) order by id for update" };
-const DETACH = { name: "adopt.detach", text: "update dure.places set state = 'closed', closed_because = 'it is the thread ' || $2, channel = null, thread = null where id = $1" };
+const DETACH = { name: "adopt.detach", text: "update dure.places set state = 'closed', closed_because = 'it is the thread ' || $2, moved_to = $2, channel = null, thread = null where id = $1" };
 const MOVE_LINES = {
   name: "adopt.lines",
   text: `update dure.room_messages m set place = $1, seq = p.next_seq - 1 + n.nr
@@ -62,4 +62,6 @@ const MOVE_READS = {
   text: "insert into dure.account_reads (adapter, account, place, platform_id, at) select adapter, account, $1, platform_id, at from dure.account_reads where place = $2 on conflict do nothing",
 };
 const MOVE_REQUESTS = { name: "adopt.requests", text: "update dure.requests set thread = $1 where thread = $2" };
+/** Those that were asked from there: what is told where they began is told in the thread. */
+const MOVE_ORIGINS = { name: "adopt.origins", text: "update dure.requests set origin = origin || jsonb_build_object('place', $1::text) where origin->>'place' = $2" };
 const MOVE_ROUTES = { name: "adopt.routes", text: "update dure.thread_routes set thread = $1 where thread = $2" };

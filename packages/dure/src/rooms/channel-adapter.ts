@@ -38,8 +38,10 @@ export interface ChannelAdapter {
   typing(account: ChannelAccount, place: PlaceAddress): void;
   /** What a place received after `after` (platform id; absent: the newest), oldest first, at most `limit`. */
   readSince(account: ChannelAccount, place: PlaceAddress, options: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]>;
-  /** The newest message of each thread that is in use, by the platform's ids, as told when the account connected. Absent: nothing is ever missed. */
-  newestIn?(account: ChannelAccount): ReadonlyMap<string, string>;
+  /** Other channels are allowed than before, while accounts are connected: what is open in those that are new is heard from here on. Absent: there is nothing to join. */
+  channelsChanged?(): void;
+  /** Threads that are in use, as told when the account connected. Absent: nothing is ever missed. */
+  threadsInUse?(account: ChannelAccount): readonly ThreadInUse[];
   /** A thread as a text of this platform links it. Absent: it cannot. */
   linkTo?(place: PlaceAddress, named: { readonly id: string; readonly name: string }): string;
   /** What a doctor wants to know of one account: each line a fact with what to do about it. */
@@ -80,6 +82,8 @@ export interface PressingPerson {
   readonly roles?: readonly string[];
   /** May administer the server where the button stands. */
   readonly manages?: boolean;
+  /** May write where the button stands. Absent: there is nobody who could not. */
+  readonly writes?: boolean;
 }
 
 /** One agent's account on a platform: on Discord one bot. */
@@ -104,6 +108,16 @@ export interface PlaceAddress {
   readonly thread?: string;
   /** A direct room of one person and one agent. */
   readonly direct?: boolean;
+}
+
+/** A thread in which something was said, as one account sees it. */
+export interface ThreadInUse {
+  readonly place: PlaceAddress;
+  readonly name: string;
+  /** The platform's id of its newest message. */
+  readonly newest: string;
+  /** Others have put the account in, by naming it: it hears what is said from then on, and nobody hands it the words that named it. */
+  readonly wasAdded: boolean;
 }
 
 export interface InboundMessage {

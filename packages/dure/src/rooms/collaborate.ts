@@ -176,13 +176,12 @@ export class Collaboration {
 
   /** In a collaboration's own thread an answer to the asker is just a message (L3). */
   async #handBack(tx: Transaction, caller: CollaborateCaller, call: CollaborateCall, from: RoomAgent, target: RoomAgent): Promise<Accepted | undefined> {
-    const at = caller.session === undefined ? undefined : placeOfSession(caller.session);
-    if (!at || (call.threadId !== undefined && call.threadId !== at.place)) return undefined;
-    const [asked] = await tx.query(ASKED_HERE, [at.place, target.id, from.id]);
-    const place = asked && (await this.#setting.store.place(at.place, tx));
+    const place = await this.#placeOfSession(tx, caller.session);
+    if (!place || (call.threadId !== undefined && (await this.#setting.store.place(call.threadId, tx))?.id !== place.id)) return undefined;
+    const [asked] = await tx.query(ASKED_HERE, [place.id, target.id, from.id]);
     const channel = this.#setting.directory.channelOf(place?.parent ?? "");
-    if (!place || (call.channelId !== undefined && !(channel && isCalled(channel, call.channelId)))) return undefined;
-    return this.#sayPlainly(tx, { place: at.place, during: caller.turn }, withLinks(call.message, call.attachments), from, target, "You are in the thread of this collaboration: just write there. It was posted as a message; no new request was opened.");
+    if (!asked || (call.channelId !== undefined && !(channel && isCalled(channel, call.channelId)))) return undefined;
+    return this.#sayPlainly(tx, { place: place.id, during: caller.turn }, withLinks(call.message, call.attachments), from, target, "You are in the thread of this collaboration: just write there. It was posted as a message; no new request was opened.");
   }
 
   /** `request`: the chain that the message belongs to, for whoever handles it. `during`: the turn that says it; the request for which that turn was started is answered by it. */
@@ -220,11 +219,12 @@ export class Collaboration {
     await tx.query(PAIR_CALLED, [...pair, JSON.stringify(may.calls)]);
 
     const thread = reusable ?? (await this.#makeThread(tx, call, from, target, text, topic, where.channel));
+    const place = await store.open(tx, thread.id); // first: who took part in a thread that slept for too long goes with this
     await tx.query(JOIN, [thread.id, [from.id, target.id]]);
-    const place = await store.open(tx, thread.id);
     const request = newId("request", place!.now);
     const { messageId } = await this.#talk.say(tx, place!, { author: from.id, text: addressed(withLinks(text, call.attachments), target), mentions: [target.id], request });
-    const origin = { ...(caller.session !== undefined && { session: caller.session, ...placeField(caller.session) }), ...(caller.turn !== undefined && { turn: caller.turn }), ...(caller.job !== undefined && { job: caller.job }) };
+    const began = await this.#placeOfSession(tx, caller.session);
+    const origin = { ...(began && { place: began.id }), ...(caller.session !== undefined && { session: caller.session }), ...(caller.turn !== undefined && { turn: caller.turn }), ...(caller.job !== undefined && { job: caller.job }) };
     await tx.query(OPEN_REQUEST, [request, from.id, target.id, topic, thread.id, messageId, JSON.stringify(origin), chain, limits.reminderMs[0]]);
     await tx.query(ROUTE, [from.id, target.id, topic, channelPlaceId(where.channel), thread.id]);
     return {
@@ -373,11 +373,6 @@ function pairOf(one: string, other: string): readonly [string, string] {
 /** The target is named in the text itself, for platforms and people. */
 function addressed(text: string, target: RoomAgent): string {
   return `<@${target.id}> ${text}`;
-}
-
-function placeField(session: string): { place?: string } {
-  const at = placeOfSession(session);
-  return at ? { place: at.place } : {};
 }
 
 const KEY_LOCK = { name: "collaborate.lock", text: "select pg_advisory_xact_lock(hashtextextended('collaborate:' || $1, 0))" };

@@ -1,10 +1,10 @@
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Accounts } from "./accounts.ts";
-import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelPort, type InboundMessage, type PressingPerson, type PlaceAddress, type PlaceChange } from "./channel-adapter.ts";
+import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelPort, type InboundMessage, type PressingPerson, type PlaceAddress, type PlaceChange, type ThreadInUse } from "./channel-adapter.ts";
 import { enqueueNotice } from "./notices.ts";
 import { withdrawRequestsIn } from "./requests.ts";
-import { addressOf, type Place } from "./place.ts";
+import { addressOf, wasAway, type Place } from "./place.ts";
 import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
@@ -12,6 +12,7 @@ import { roomTexts } from "./texts.ts";
 /** How long a message of an unknown thread waits while its channel is making one, milliseconds. Source: docs/spec/collaboration §6. */
 const UNKNOWN_THREAD_MS = 10_000;
 const UNKNOWN_THREAD_LOOK_MS = 200;
+const MOST_TOLD = 10_000;
 /** Pauses before a place that could not be read after a gap is read again, milliseconds. Source: our choice. */
 const CATCH_UP_AGAIN_MS: readonly number[] = [5_000, 30_000, 120_000];
 
@@ -25,6 +26,8 @@ export class Inbound implements ChannelPort {
   readonly #over = new AbortController();
   /** `agent:place` where an account was last known to hear or read nothing; the holder of an account fills it when it begins. */
   readonly #deaf = new Set<string>();
+  /** By `agent@place`: when the last line about missed calls was given, milliseconds since the epoch. It tells of all that came before it. */
+  readonly #toldMissed = new Map<string, number>();
 
   constructor(setting: RoomsSetting, parts: { adapter: ChannelAdapter; talk: Talk; accounts: Accounts; press: ButtonAnswer }) {
     this.#setting = setting;
@@ -49,7 +52,7 @@ export class Inbound implements ChannelPort {
   /** Also what was said in a thread before the account joined it, and what waited while nothing could be stored: the same rule of age. */
   async received(account: ChannelAccount, message: InboundMessage): Promise<void> {
     const place = await this.#receive(account, message, this.#isOld(message));
-    if (place) await this.#tellMissed(place, account);
+    if (place) await this.#tellMissed(place, account, message.at);
   }
 
   async edited(_account: ChannelAccount, change: { platformId: string; place: PlaceAddress; text: string }): Promise<void> {
@@ -113,17 +116,29 @@ export class Inbound implements ChannelPort {
   async mayHaveMissed(account: ChannelAccount): Promise<void> {
     const { database, limits } = this.#setting;
     for (const { subject } of await database.query<{ subject: string }>(DEAF, [account.agent])) this.#deaf.add(subject);
-    const newest = this.#adapter.newestIn?.(account) ?? new Map<string, string>();
+    const inUse = this.#adapter.threadsInUse?.(account) ?? [];
+    const newest = new Map(inUse.map((thread) => [thread.place.thread ?? "", thread.newest]));
     const places = await database.query<Unread & { thread: string; is_idle: boolean }>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs, [...newest.keys()]]);
     for (const { is_idle, thread, ...unread } of places) {
       // Of the many threads that sleep only those are read in which somebody spoke meanwhile.
       if (!is_idle || isLater(newest.get(thread) ?? "", unread.last ?? "")) await this.#catchUp(account, unread, 0);
     }
+    await this.#meetThreads(account, inUse.filter(({ wasAdded }) => wasAdded));
+  }
+
+  /** Threads that were opened while nobody heard, and in which the account was named: dure has not read a word of them. */
+  async #meetThreads(account: ChannelAccount, threads: readonly ThreadInUse[]): Promise<void> {
+    const known = await this.#setting.database.query<{ thread: string }>(KNOWN_THREADS, [this.#adapter.name, threads.map(({ place }) => place.thread), account.id]);
+    for (const { place, name } of threads) {
+      if (known.some(({ thread }) => thread === place.thread)) continue;
+      const met = await this.#placeOf(account, place, name);
+      if (met) await this.#catchUp(account, { id: met.id, last: null }, 0);
+    }
   }
 
   /** A thread was there before it was known: what people wrote in it meanwhile has reached nobody who connected in between. */
   async threadFound(place: string): Promise<void> {
-    for (const account of this.#setting.directory.accountsOf(this.#adapter.name)) await this.#catchUp(account, { id: place, last: null, known_since: 0, away_from: 0, away_until: 0 }, 0);
+    for (const account of this.#setting.directory.accountsOf(this.#adapter.name)) await this.#catchUp(account, { id: place, last: null }, 0);
   }
 
   /** One place after a gap. What fails for a while is read later, beside what comes in; what is refused is told. */
@@ -134,13 +149,9 @@ export class Inbound implements ChannelPort {
     if (!place || place.channel === null || place.state === "closed") return;
     try {
       const missed = await this.#missedIn(account, place, unread.last);
-      let isUnheeded = false;
-      for (const message of missed) {
-        if (message.at >= unread.away_from && message.at < unread.away_until) continue;
-        const unheard = await this.#receive(account, message, this.#isOld(message));
-        isUnheeded ||= unheard !== undefined && message.at >= unread.known_since;
-      }
-      if (isUnheeded) await this.#tellMissed(place, account); // one line, however many
+      let unheeded: number | undefined;
+      for (const message of missed) if (await this.#receive(account, message, this.#isOld(message))) unheeded = message.at;
+      if (unheeded !== undefined) await this.#tellMissed(place, account, unheeded);
       await this.#hearsAgain(account, place);
       if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
     } catch (error) {
@@ -221,7 +232,7 @@ export class Inbound implements ChannelPort {
     }
     const place = await this.#placeOf(account, message.place, message.threadName);
     // What was said before a place was closed may come after that: nobody is there to answer it.
-    if (!place || place.state === "closed") return undefined;
+    if (!place || place.state === "closed" || wasAway(place, message.at)) return undefined;
     let isUnheeded = false;
     const checked = checkText(message.text === "" && message.attachments.length > 0 ? message.attachments.map(({ name }) => `[${name}]`).join(" ") : message.text);
     if (checked.ok) {
@@ -259,8 +270,15 @@ export class Inbound implements ChannelPort {
     });
   }
 
-  async #tellMissed(place: Place, account: ChannelAccount): Promise<void> {
-    const { database, locale } = this.#setting;
+  /** One line, however many there were. What was said before dure had the channel is history, which nobody missed. */
+  async #tellMissed(place: Place, account: ChannelAccount, at: number): Promise<void> {
+    const { clock, database, locale } = this.#setting;
+    const who = `${account.agent}@${place.id}`;
+    if (at <= (this.#toldMissed.get(who) ?? 0)) return;
+    const [known] = await database.query<{ since: number }>(KNOWN_SINCE, [place.id]);
+    if (!known || at < known.since) return;
+    this.#toldMissed.set(who, clock.now());
+    if (this.#toldMissed.size > MOST_TOLD) this.#toldMissed.delete(this.#toldMissed.keys().next().value!);
     await database.transaction(async (tx) => {
       await enqueueNotice(tx, { place: place.id, author: account.agent, text: roomTexts(locale).missed() });
       await this.#setting.store.emit(tx, [{ type: "room.missed", role: "system", room: place.id, agent: account.agent, data: { parent: place.parent } }]);
@@ -304,11 +322,6 @@ interface Unread {
   readonly id: string;
   /** Null: never. */
   readonly last: string | null;
-  /** Since when dure knows the place, milliseconds since the epoch. What is older is history that nobody missed. */
-  readonly known_since: number;
-  /** Between these its channel was not in the configuration, milliseconds since the epoch. */
-  readonly away_from: number;
-  readonly away_until: number;
 }
 
 /** Platform ids grow with time: the longer one is the later one. */
@@ -353,14 +366,23 @@ const DEAF = {
 };
 const READABLE = {
   name: "inbound.readable",
-  text: `select p.id, p.thread, p.is_idle, (extract(epoch from p.created_at) * 1000)::double precision as known_since,
-                coalesce(extract(epoch from p.away_from) * 1000, 0)::double precision as away_from, coalesce(extract(epoch from p.away_until) * 1000, 0)::double precision as away_until,
+  text: `select p.id, p.thread, p.is_idle,
                 coalesce(r.platform_id, case when p.is_idle then (select o.platform_id from dure.account_reads o where o.place = p.id order by length(o.platform_id) desc, o.platform_id desc limit 1) end) as last
            from (select *, kind = 'thread' and active_at <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle from dure.places) p
            left join dure.account_reads r on r.adapter = p.adapter and r.account = $2 and r.place = p.id
           where p.adapter = $1 and p.state <> 'closed' and (p.kind = 'channel' or (p.kind = 'direct' and p.agent = $3)
              or (p.kind = 'thread' and p.thread is not null and (not p.is_idle or p.thread = any($5::text[]))))
           order by p.id`,
+};
+/** Those of which this account has read something. */
+const KNOWN_THREADS = {
+  name: "inbound.known_threads",
+  text: "select p.thread from dure.places p join dure.account_reads r on r.place = p.id and r.account = $3 and r.adapter = $1 where p.adapter = $1 and p.thread = any($2::text[])",
+};
+/** Since when dure has a place, or the channel of a thread, milliseconds since the epoch. */
+const KNOWN_SINCE = {
+  name: "inbound.known_since",
+  text: "select (extract(epoch from least(p.created_at, c.created_at)) * 1000)::double precision as since from dure.places p left join dure.places c on c.id = p.parent where p.id = $1",
 };
 /** The configuration names channels; which server they are in, the platform tells. */
 const LEARN_GUILD = { name: "inbound.learn_guild", text: "update dure.places set guild = $2 where id = $1 and guild is null" };
@@ -371,5 +393,6 @@ const NEW_DIRECT = {
 const BEING_MADE = { name: "inbound.being_made", text: "select 1 from dure.places where parent = $1 and kind = 'thread' and thread is null and state <> 'closed' limit 1" };
 const NEW_THREAD = {
   name: "inbound.new_thread",
-  text: "insert into dure.places (id, adapter, kind, parent, name, guild, channel, thread) values ($1, $2, 'thread', $3, $4, $5, $6, $7) on conflict do nothing",
+  text: `insert into dure.places (id, adapter, kind, parent, name, guild, channel, thread, away_from, away_until)
+         select $1, $2, 'thread', $3, $4, $5, $6, $7, p.away_from, p.away_until from dure.places p where p.id = $3 on conflict do nothing`,
 };

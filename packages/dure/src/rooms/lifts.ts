@@ -77,8 +77,8 @@ export class Lifts {
       if (guard !== "thread-rate" || !place) return;
       const open = await store.open(tx, place);
       if (!open || open.state === "closed") return;
-      await tx.query(RESUME, [place]);
-      await store.emit(tx, [{ type: "room.resumed", role: "system", room: place, data: { by: lift.by, parent: open.parent } }]);
+      await tx.query(RESUME, [open.id]);
+      await store.emit(tx, [{ type: "room.resumed", role: "system", room: open.id, data: { by: lift.by, parent: open.parent } }]);
     });
   }
 }

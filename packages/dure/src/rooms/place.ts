@@ -24,6 +24,9 @@ export interface Place {
   readonly suspendedUntil: number | null;
   readonly closedBecause: string | null;
   readonly archived: boolean;
+  /** When its channel left the configuration for the last time, and when it was back, milliseconds since the epoch. Null: never; not yet. */
+  readonly awayFrom: number | null;
+  readonly awayUntil: number | null;
 }
 
 /** `resting`: agents have said enough to each other. `suspended`: they said it too fast. `closed`: the platform has it no more. */
@@ -59,6 +62,8 @@ export interface PlaceRow {
   readonly suspended_until: string | Date | null;
   readonly closed_because: string | null;
   readonly archived: boolean;
+  readonly away_from: string | Date | null;
+  readonly away_until: string | Date | null;
 }
 
 export interface OpenPlaceRow extends PlaceRow {
@@ -84,10 +89,21 @@ export function placeOf(row: PlaceRow): Place {
     owner: row.owner,
     isSink: row.is_sink,
     state: row.state,
-    suspendedUntil: row.suspended_until === null ? null : new Date(row.suspended_until).getTime(),
+    suspendedUntil: timeOf(row.suspended_until),
     closedBecause: row.closed_because,
     archived: row.archived,
+    awayFrom: timeOf(row.away_from),
+    awayUntil: timeOf(row.away_until),
   };
+}
+
+function timeOf(at: string | Date | null): number | null {
+  return at === null ? null : new Date(at).getTime();
+}
+
+/** Whether the channel was not in the configuration when something was said: then it is nobody's. Pure. Source: docs/spec/collaboration §2, rule 1. */
+export function wasAway({ awayFrom, awayUntil }: Place, at: number): boolean {
+  return awayFrom !== null && at >= awayFrom && (awayUntil === null || at < awayUntil);
 }
 
 export function openPlaceOf(row: OpenPlaceRow): OpenPlace {

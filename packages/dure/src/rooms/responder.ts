@@ -231,9 +231,8 @@ export class Responder {
     await database.transaction(async (tx) => {
       await this.#lease.guard(tx);
       const place = await store.open(tx, handling.place);
-      const [open] = await tx.query<{ place: string; wishes: readonly ("silent" | "end" | "leave")[]; preview: string | null }>(LOCK, [handling.id, this.#lease.id]);
+      const [open] = await tx.query<{ wishes: readonly ("silent" | "end" | "leave")[]; preview: string | null }>(LOCK, [handling.id, this.#lease.id]);
       if (!open || !place) return; // settled before, or taken by another
-      if (open.place !== place.id) throw new DureError("PLACE_MOVED", `${place.name} was found to be the thread ${open.place}.`, { class: "conflict", hint: "It is answered there." });
       const [isSilent, ends, leaves] = (["silent", "end", "leave"] as const).map((wish) => open.wishes.includes(wish));
       const outcome = isSilent ? "silent" : said.outcome;
       const text = outcome === "answered" ? said.text : "";
@@ -344,7 +343,7 @@ const CLAIM = {
     returning h.id, h.agent, h.place, h.message, h.session, h.rank, h.request, h.input, h.turn`,
 };
 const COMPOSED = { name: "handling.composed", text: "update dure.handlings set input = coalesce(input, $2), turn = coalesce(turn, $3) where id = $1 returning input, turn" };
-const LOCK = { name: "handling.lock", text: "select place, wishes, preview from dure.handlings where id = $1 and state = 'running' and holder = $2 for update" };
+const LOCK = { name: "handling.lock", text: "select wishes, preview from dure.handlings where id = $1 and state = 'running' and holder = $2 for update" };
 const FINISH = { name: "handling.finish", text: "update dure.handlings set state = 'done', outcome = $2, answer = $3, finished_at = clock_timestamp(), input = null where id = $1" };
 const GIVE_BACK = {
   name: "handling.give_back",

@@ -18,12 +18,13 @@ export class RoomStore {
     this.#limits = options.limits;
   }
 
-  /** Locks a place until `tx` ends. Undefined: there is no such place. Lock one place per transaction, or the smaller id first. */
+  /** Locks a place until `tx` ends, or the one that it was found to be. Undefined: there is no such place. Lock one place per transaction, or the smaller id first. */
   async open(tx: Transaction, place: string): Promise<OpenPlace | undefined> {
     const [row] = await tx.query<{ place: OpenPlaceRow | null }>(OPEN, [place, this.#limits.participantsMs]);
     return row?.place ? openPlaceOf(row.place) : undefined;
   }
 
+  /** The place of an id, or the one that it was found to be. */
   async place(id: string, tx: Queryable = this.#database): Promise<Place | undefined> {
     const [row] = await tx.query<PlaceRow>(PLACE, [id]);
     return row && placeOf(row);
@@ -205,7 +206,7 @@ export function messageOf(row: MessageRow): StoredMessage {
 const OPEN = { name: "room.open", text: "select dure.open_place($1, $2) as place" };
 const WRITE = { name: "room.write", text: "select dure.write_message($1) as result" };
 const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
-const PLACE = { name: "room.place", text: "select * from dure.places where id = $1" };
+const PLACE = { name: "room.place", text: "select * from dure.places where id = coalesce((select moved_to from dure.places where id = $1), $1)" };
 const PLACE_AT = { name: "room.place_at", text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)" };
 const MESSAGE = { name: "room.message", text: "select * from dure.room_messages where id = $1" };
 const MESSAGE_AT = {

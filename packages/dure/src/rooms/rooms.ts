@@ -128,8 +128,13 @@ export class Rooms {
 
   /** Rows for the channels and accounts of a directory that this one's is to be replaced by. Connections stay as they are. */
   async enrol(directory: Directory): Promise<void> {
-    await this.#makePlaces(directory);
+    await this.#makePlaces(directory, { isReload: true });
     await this.#accounts.enrol(directory);
+  }
+
+  /** The directory has been replaced: threads that are open in its new channels are heard from here on. */
+  channelsChanged(): void {
+    for (const adapter of this.#options.adapters) adapter.channelsChanged?.();
   }
 
   async stop(): Promise<void> {
@@ -224,7 +229,8 @@ export class Rooms {
   /** Rows of rooms age too. Source: docs/spec/collaboration §3, §7, §9. */
   retentionRules(): readonly RetentionRule[] {
     return [
-      { name: "room-messages", table: "dure.room_messages", ageColumn: "at", keep: "90d" },
+      // Not since it was said: what was read late has been seen all the same.
+      { name: "room-messages", table: "dure.room_messages", ageColumn: "heard_at", keep: "90d" },
       { name: "handlings", table: "dure.handlings", ageColumn: "finished_at", keep: "7d", where: "state = 'done'" },
       { name: "observations", table: "dure.observations", ageColumn: "at", keep: this.#options.limits.observationsMs },
       { name: "room-client-ids", table: "dure.room_client_ids", ageColumn: "at", keep: "24h" },
@@ -240,7 +246,7 @@ export class Rooms {
   async #start(): Promise<void> {
     const { directory, adapters, outbox, logger } = this.#options;
     directory.log(logger, adapters.map((adapter) => adapter.name));
-    await this.#makePlaces(directory);
+    await this.#makePlaces(directory, { isReload: false });
     outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
     for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);
     await this.#accounts.start();
@@ -250,13 +256,16 @@ export class Rooms {
     this.#sink?.start();
   }
 
-  /** Places of the allowlist, and of nothing else: a channel that is not configured any more is closed with its threads, until it is again. */
-  async #makePlaces(directory: Directory): Promise<void> {
+  /**
+   * Places of the allowlist, and of nothing else: a channel that is not configured any more is closed with its threads, until it is again.
+   * What was said in a channel before a reload brought it is nobody's; a start reads it like any gap.
+   */
+  async #makePlaces(directory: Directory, { isReload }: { isReload: boolean }): Promise<void> {
     const { database } = this.#options;
     const ids = directory.channels.map(channelPlaceId);
     for (const channel of directory.channels) {
-      await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
-      await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel, NOT_CONFIGURED]);
+      const [renamed] = await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
+      await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel, NOT_CONFIGURED, isReload && renamed === undefined]);
       await database.query(KEEP_THREADS, [channelPlaceId(channel), channel.adapter, channel.channel]);
       await database.query(OPEN_THREADS, [channelPlaceId(channel), NOT_CONFIGURED]);
     }
@@ -291,21 +300,29 @@ export class Rooms {
     const { database, inbox, locale, approvers } = this.#options;
     const name = `${by.name} (${by.adapter}:${by.id})`;
     if (id === LIFT_BUTTON) {
+      if (by.writes === false) throw mayNotLift(name, value);
       await this.resume(value, { tenant: "", person: name });
-      this.#audit(name, "thread.resume", value);
+      await this.#audit(name, "thread.resume", value);
       return { label: roomTexts(locale).lift() };
     }
     const [row] = await database.query<{ tenant: string; subject: string; actions: readonly SuggestedAction[] }>(ACTIONS, [id]);
-    if (row && !row.subject.startsWith("room:loop:") && !mayAnswer(by, approvers)) throw new DureError("ANSWER_FORBIDDEN", `${name} may not answer ${id}.`, { class: "forbidden", hint: "Add the user's or a role's id to rooms.approvers." });
+    const isStop = row?.subject.startsWith("room:loop:") === true;
+    if (isStop && by.writes === false) throw mayNotLift(name, id);
+    if (row && !isStop && !mayAnswer(by, approvers)) throw new DureError("ANSWER_FORBIDDEN", `${name} may not answer ${id}.`, { class: "forbidden", hint: "Add the user's or a role's id to rooms.approvers." });
     await inbox.answer(id, { value }, { tenant: row?.tenant ?? "", name });
-    this.#audit(name, `escalation.${value}`, id);
+    await this.#audit(name, `escalation.${value}`, id);
     return { label: row?.actions.find((action) => action.value === value)?.label ?? value };
   }
 
-  #audit(name: string, what: string, subject: string): void {
+  /** Written before the person is answered; what was decided holds also when it cannot be written. */
+  async #audit(name: string, what: string, subject: string): Promise<void> {
     const { database, logger } = this.#options;
-    database.query(AUDIT, [name, what, subject]).catch((error: unknown) => logger.error({ name, what, subject, error: String(error) }, "an entry of the audit log could not be written"));
+    await database.query(AUDIT, [name, what, subject]).catch((error: unknown) => logger.error({ name, what, subject, error: String(error) }, "an entry of the audit log could not be written"));
   }
+}
+
+function mayNotLift(name: string, what: string): DureError {
+  return new DureError("ANSWER_FORBIDDEN", `${name} may not lift ${what}.`, { class: "forbidden", hint: "Only who may write there can let the agents go on." });
 }
 
 /** Whether a person's button decides. Without a list those who manage the server; the platform vouches for ids and roles. Pure. Source: docs/spec/collaboration §9. */
@@ -343,7 +360,8 @@ function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
 
 const CHANNEL = {
   name: "rooms.channel",
-  text: `insert into dure.places (id, adapter, kind, name, guild, channel) values ($1, $2, 'channel', $3, $4, $5)
+  text: `insert into dure.places (id, adapter, kind, name, guild, channel, away_from, away_until)
+         values ($1, $2, 'channel', $3, $4, $5, case when $7::boolean then to_timestamp(0) end, case when $7 then clock_timestamp() end)
          on conflict (id) do update set name = $3, guild = coalesce($4, dure.places.guild), channel = $5, closed_because = null,
            away_until = case when dure.places.state = 'closed' and dure.places.closed_because = $6 then clock_timestamp() else dure.places.away_until end,
            state = case when dure.places.state = 'closed' then 'open' else dure.places.state end`,
@@ -351,7 +369,7 @@ const CHANNEL = {
 /** The same channel stood under another key before. */
 const FREE_CHANNEL = {
   name: "rooms.free_channel",
-  text: "update dure.places set channel = null, state = 'closed', closed_because = 'it stands under another key now' where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1",
+  text: "update dure.places set channel = null, state = 'closed', closed_because = 'it stands under another key now' where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1 returning id",
 };
 /** Why a place is closed that the configuration does not have any more. */
 const NOT_CONFIGURED = "its channel is not in the configuration";

@@ -76,6 +76,7 @@ export class Reloader {
     if (isWithAgents) await rooms?.enrol(next);
     apply(definitions);
     if (isWithAgents) directory.replace(next);
+    rooms?.channelsChanged();
     this.#team = inForce;
     // What was named once and not restarted is named again: the running parts still are those of the start.
     const report: ReloadReport = { services: definitions.services.map(({ name }) => name), agents: (isWithAgents ? next : directory)?.agents.map(({ id }) => id) ?? [], restart: needsRestart(this.#parts.team.config, team.config) };

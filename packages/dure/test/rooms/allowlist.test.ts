@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
-import { discordPlatform } from "./discord-platform.ts";
+import type { DiscordStage } from "./discord-platform.ts";
 import { collaborate, NOBODY, participantsOf, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
-import { webPlatform } from "./web-platform.ts";
+import { PLATFORMS } from "./platforms.ts";
 
-describe.each([
-  ["web", webPlatform],
-  ["discord", discordPlatform],
-] as const)("a channel that is taken out of the configuration, on %s", { timeout: 60_000 }, (name, makePlatform) => {
+describe.each(PLATFORMS)("a channel that is taken out of the configuration, on %s", { timeout: 60_000 }, (name, makePlatform) => {
   test("is heard no more: nothing is handled or recorded there or in its threads; put back, it goes on", async () => {
     const platform = await makePlatform();
     const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
@@ -20,7 +17,7 @@ describe.each([
     const before = await countOf(without);
     if (name === "web") await expect(platform.say(without, "아직 들리나요")).rejects.toMatchObject({ code: "PLACE_CLOSED" });
     else {
-      const stage = platform as Awaited<ReturnType<typeof discordPlatform>>;
+      const stage = platform as DiscordStage;
       stage.person("민준").post(stage.places.general, "아직 들리나요");
       stage.person("민준").post(stage.discord.threads(stage.places.general)[0]!, "여기는요");
       await platform.say(without, "조용한 곳에서 한마디", { channel: "quiet" });

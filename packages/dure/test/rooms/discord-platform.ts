@@ -1,4 +1,5 @@
 import type { ChannelAccount, ChannelAdapter, ChannelFailure } from "../../src/rooms/channel-adapter.ts";
+import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import { DiscordAdapter, type DiscordOptions } from "../../src/discord/discord-adapter.ts";
 import { FakeDiscord, type FakeBot, type FakeGuild, type FakePerson, type FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
 import type { FakeFault } from "../../src/testing/fake-discord/faults.ts";
@@ -23,9 +24,9 @@ export interface DiscordStage extends TestPlatform {
   adapterOf(names: readonly Name[]): ChannelAdapter;
 }
 
-/** The real discord.js against a strict double of the service. */
-export async function discordPlatform(): Promise<DiscordStage> {
-  const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1 });
+/** The real discord.js against a strict double of the service. `clock`: of the service. */
+export async function discordPlatform({ clock = systemClock }: { clock?: Clock } = {}): Promise<DiscordStage> {
+  const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1, clock });
   onTestFinished(() => discord.stop());
   const guild = discord.addGuild("두레");
   const places: Record<"general" | "quiet", FakePlace> = { general: discord.addChannel(guild, "general"), quiet: discord.addChannel(guild, "quiet") };
@@ -40,7 +41,7 @@ export async function discordPlatform(): Promise<DiscordStage> {
     return { id: row.id, name: row.name };
   };
 
-  const options = { tokens: Object.fromEntries(names.map((name) => [name, `token-${name}`])), apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 };
+  const options = { tokens: Object.fromEntries(names.flatMap((name) => [name, `${name}-bot`].map((account) => [account, `token-${name}`]))), apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 };
   const personOf = (name: string): FakePerson => {
     const known = people.get(name) ?? discord.addPerson(name);
     people.set(name, known);

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { accountStates, collaborate, NOBODY, openTypes, participantsOf, readyTeamOn, rolesOf, settled, silent, stateOf, teamOn } from "./helpers.ts";
+import { PLATFORMS } from "./platforms.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
-import { webPlatform } from "./web-platform.ts";
 
 const GENERAL = "discord:general";
 
@@ -228,10 +228,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
   });
 });
 
-describe.each([
-  ["web", webPlatform],
-  ["discord", discordPlatform],
-] as const)("who is gone on %s", { timeout: 60_000 }, (name, makePlatform) => {
+describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePlatform) => {
   const general = `${name}:general`;
 
   test("an agent that a person takes out of a thread is seen to go, and wakes nobody with it", async () => {

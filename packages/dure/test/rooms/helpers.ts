@@ -1,4 +1,6 @@
 import { expect } from "vitest";
+import { z } from "zod";
+import { tool, type AnyTool } from "../../src/engine/tool.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
 import { startTestTeam, type Behave, type Name, type TestTeam, type TestTeamOptions } from "./team.ts";
 import { eventually } from "../until.ts";
@@ -10,20 +12,19 @@ export const NOBODY = { tenant: "", person: "" };
 /** Calls stay_silent and says nothing. */
 export const silent: Behave = (heard) => (heard.results.length > 0 ? "." : { toolCalls: [{ name: "stay_silent", args: {} }] });
 
-type Options = Omit<Partial<TestTeamOptions>, "adapter"> & Partial<Pick<TestTeamOptions, "adapter">>;
+export type TeamOptions = Omit<Partial<TestTeamOptions>, "adapter"> & Partial<Pick<TestTeamOptions, "adapter">>;
 
 /** A team on a platform, not yet connected. `general` is where its collaborations begin. */
-export async function teamOn(platform: TestPlatform, options: Options = {}): Promise<TestTeam> {
+export async function teamOn(platform: TestPlatform, options: TeamOptions = {}): Promise<TestTeam> {
   return startTestTeam({ defaultChannel: "general", adapter: (database) => platform.adapter(database), agents: platform.agents, channels: platform.channels, ...options });
 }
 
 /** The same, connected. */
-export async function readyTeamOn(platform: TestPlatform, options: Options = {}): Promise<TestTeam> {
+export async function readyTeamOn(platform: TestPlatform, options: TeamOptions = {}): Promise<TestTeam> {
   const team = await teamOn(platform, options);
   await platform.ready(team);
   return team;
 }
-
 
 /** Nothing waits, runs or leaves, in any process. */
 export async function settled(team: TestTeam): Promise<void> {
@@ -68,4 +69,23 @@ export async function openTypes(team: TestTeam): Promise<readonly string[]> {
 /** State of each agent's account. */
 export async function accountStates(team: TestTeam): Promise<Record<string, string | undefined>> {
   return Object.fromEntries((await team.rooms.reader.agents()).map((agent) => [agent.id, agent.accounts[0]?.state]));
+}
+
+/** Puts a version out, once per yes. */
+export function deployTool(): { tool: AnyTool; done: string[] } {
+  const done: string[] = [];
+  const keys = new Set<string>();
+  const deploy = tool({
+    description: "Puts a version out.",
+    inputSchema: z.object({ version: z.string() }),
+    effect: "once",
+    approval: true,
+    execute: async ({ version }, { key }) => {
+      if (!keys.has(key)) done.push(version);
+      keys.add(key);
+      return { deployed: version };
+    },
+    probe: async ({ key }) => (keys.has(key) ? "happened" : "not_happened"),
+  });
+  return { tool: deploy, done };
 }

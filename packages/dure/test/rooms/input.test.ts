@@ -1,12 +1,10 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { eventually } from "../until.ts";
-import { z } from "zod";
-import { tool, type AnyTool } from "../../src/engine/tool.ts";
 import { startTestServer, type TestServer } from "../../src/server/test-server.ts";
 import { MemoryTokenStore } from "../../src/server/token-store.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { collaborate, readyTeamOn, settled, silent } from "./helpers.ts";
+import { collaborate, deployTool, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { Behave, TestTeam, TestTeamOptions } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -340,25 +338,6 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
 
 async function auditOf(team: TestTeam): Promise<readonly unknown[]> {
   return team.database.query({ text: "select name, what, subject from dure.audit order by id" });
-}
-
-/** Puts a version out, once per yes. */
-function deployTool(): { tool: AnyTool; done: string[] } {
-  const done: string[] = [];
-  const keys = new Set<string>();
-  const deploy = tool({
-    description: "Puts a version out.",
-    inputSchema: z.object({ version: z.string() }),
-    effect: "once",
-    approval: true,
-    execute: async ({ version }, { key }) => {
-      if (!keys.has(key)) done.push(version);
-      keys.add(key);
-      return { deployed: version };
-    },
-    probe: async ({ key }) => (keys.has(key) ? "happened" : "not_happened"),
-  });
-  return { tool: deploy, done };
 }
 
 async function rolesOf(get: Stage["get"], { body }: Answer): Promise<Record<string, unknown>> {

@@ -13,15 +13,20 @@ function lastIn(stage: DiscordStage): FakeMessage | undefined {
 }
 
 describe("what a person lifts", { timeout: 60_000 }, () => {
-  test("a thread that was suspended is open again when a person presses the button below the notice", async () => {
+  test("a thread that was suspended is open again when a person who may write there presses the button below the notice, and nobody else can", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty } });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
     await settled(team);
     const notice = stage.discord.messages(stage.discord.threads(stage.places.general)[0]!).at(-1)!;
+    const reader = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"] }); // not in threads
+    const refused = await reader.press(notice.buttons[0]!);
+    expect(refused.text).toContain("답할 수 있는 분이 아닙니다");
+    expect(await stateOf(team, threadId)).toBe("suspended");
+    const writer = stage.discord.addPerson("지우", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES_IN_THREADS", "READ_MESSAGE_HISTORY"] });
 
-    const shown = await stage.person("민준").press(notice.buttons[0]!);
+    const shown = await writer.press(notice.buttons[0]!);
 
     expect(shown.text).toContain("풀기");
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
@@ -77,6 +82,9 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
     await settled(team);
 
+    const reader = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"] });
+    expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain("답할 수 있는 분이 아닙니다");
+    expect(await stateOf(team, threadId)).toBe("resting");
     await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
     expect(await stateOf(team, threadId)).toBe("open");

@@ -43,13 +43,37 @@ describe("what may have arrived is looked for", { timeout: 120_000 }, () => {
   });
 });
 
-test("a message that an account has seen is nobody's again 24 h later, after a sweep and a restart, though all is read from the beginning", { timeout: 120_000 }, async () => {
+test.each([
+  { after: "within a minute it is sent again without looking", passedMs: 0, looks: false },
+  { after: "a minute later it is looked for first", passedMs: 60_000, looks: true },
+])("of a post whose answer was lost: $after", { timeout: 60_000 }, async ({ passedMs, looks }) => {
   const stage = await discordPlatform();
+  const { discord } = stage;
+  let passed = 0;
+  const team = await readyTeamOn(stage, { clock: { ...systemClock, monotonic: () => systemClock.monotonic() + passed } });
+  const lost = discord.fault({ route: MESSAGES, method: "POST", bot: "루다" }, { kind: "5xx", after: "doing it" });
+  await stage.say(team, "물음");
+  await lost.reached;
+  passed = passedMs;
+  const since = discord.requests.length;
+
+  await eventually(async () => expect(await team.database.query({ text: "select delivery from dure.room_messages where author = 'ruda'" })).toEqual([{ delivery: "sent" }]), LONG);
+  await settled(team);
+  const asked = discord.requests.slice(since).filter(({ route, bot }) => route === MESSAGES && bot === "루다").map(({ method }) => method);
+  expect(asked).toEqual(looks ? ["GET"] : ["POST"]);
+  expect(await stage.shown(team, "discord:general")).toEqual(["민준: 물음", "루다: 루다의 답입니다"]);
+});
+
+test("a message that an account has seen is nobody's again 24 h later, after a sweep and a restart, though all is read from the beginning; also one that was 91 days old when it was read", { timeout: 120_000 }, async () => {
+  let daysAgo = 91;
+  const stage = await discordPlatform({ clock: { ...systemClock, now: () => systemClock.now() - daysAgo * 86_400_000 } });
+  stage.person("민준").post(stage.places.general, "옛말");
+  daysAgo = 0;
   const first = await readyTeamOn(stage);
   await stage.say(first, "물음");
-  await eventually(async () => expect(await stage.shown(first, "discord:general")).toEqual(["민준: 물음", "루다: 루다의 답입니다"]));
+  await eventually(async () => expect(await stage.shown(first, "discord:general")).toEqual(["민준: 옛말", "민준: 물음", "루다: 루다의 답입니다"]));
   await settled(first);
-  await first.database.query({ text: "update dure.room_messages set at = at - interval '24 hours'" });
+  await first.database.query({ text: "update dure.room_messages set at = at - interval '24 hours', heard_at = heard_at - interval '24 hours'" });
   await first.database.query({ text: "update dure.handlings set finished_at = finished_at - interval '24 hours', created_at = created_at - interval '24 hours'" });
   await new Retention({ database: first.database, leases: first.leases, logger: silentLogger, clock: systemClock, rules: first.rooms.retentionRules() }).sweep();
   await first.database.query({ text: "delete from dure.account_reads" });
@@ -59,7 +83,7 @@ test("a message that an account has seen is nobody's again 24 h later, after a s
 
   await eventually(async () => expect(await second.database.query({ text: "select from dure.account_reads where place = 'discord:general'" })).toHaveLength(4));
   await settled(second);
-  expect(await stage.shown(second, "discord:general")).toEqual(["민준: 물음", "루다: 루다의 답입니다"]);
+  expect(await stage.shown(second, "discord:general")).toEqual(["민준: 옛말", "민준: 물음", "루다: 루다의 답입니다"]);
   expect(second.calls("ruda")).toBe(0);
-  expect(await second.database.query({ text: "select author_name from dure.room_messages order by seq" })).toEqual([{ author_name: "민준" }, { author_name: "루다" }]);
+  expect(await second.database.query({ text: "select author_name from dure.room_messages order by seq" })).toEqual([{ author_name: "민준" }, { author_name: "민준" }, { author_name: "루다" }]);
 });

@@ -13,8 +13,8 @@ import { ServerProcess } from "../crash/server-process.ts";
 interface World {
   /** The configuration with these channels alone, taken up by `POST /v1/reload`. */
   reloadWith(channels: readonly Channel[]): Promise<{ readonly restart: readonly string[] }>;
-  /** A person's, on Discord; gives who is in it. */
-  openThread(channel: Channel, name: string): () => readonly string[];
+  /** A person's, on Discord. */
+  openThread(channel: Channel, name: string): { readonly members: () => readonly string[]; readonly say: (text: string) => void };
   /** The status of a web post, or 202 when it stands on Discord. */
   say(channel: Channel, text: string): Promise<number>;
   /** Who answered what, of everything that was said so far: `ruda: …`. */
@@ -34,6 +34,8 @@ test.each(["web", "discord"] as const)("a channel of %s that leaves the configur
   expect(await statesOf(world)).toEqual({ general: "closed", quiet: "open" });
   const status = await world.say("general", "아직 들리나요");
   if (adapter === "web") expect(status).toBe(409);
+  const meanwhile = adapter === "discord" ? world.openThread("general", "그 사이의 방") : undefined;
+  meanwhile?.say("그 사이에 한 말");
   // What was said later in the other channel is answered: so what was said before it in the closed one has been let go.
   await world.say("quiet", "여기서는요");
   await eventually(async () => expect(await world.heard("여기서는요")).toEqual(["민준", "ruda"]), PATIENT);
@@ -45,16 +47,24 @@ test.each(["web", "discord"] as const)("a channel of %s that leaves the configur
   await world.say("general", "다시 들리나요");
   await eventually(async () => expect(await world.heard("다시 들리나요")).toEqual(["민준", "ruda"]), PATIENT);
   expect(await world.heard("아직 들리나요")).toEqual([]);
+  meanwhile?.say("돌아와서 한 말");
+  if (meanwhile) await eventually(async () => expect(await world.heard("돌아와서 한 말")).toEqual(["민준"]), PATIENT);
+  expect(await world.heard("그 사이에 한 말")).toEqual([]);
 });
 
-test("a channel of Discord that a reload brings is there at once: agents join the threads that people open in it, no restart is asked for", { timeout: 120_000 }, async () => {
+test("a channel of Discord that a reload brings is there at once: agents join the threads that are open in it and those that people open; what was said there before is nobody's, no restart is asked for", { timeout: 120_000 }, async () => {
   const world = await openWorld("discord", ["general"]);
+  const old = world.openThread("quiet", "있던 방");
+  old.say("전에 한 말");
 
   const { restart } = await world.reloadWith(PLACES);
-  const members = world.openThread("quiet", "새 방");
+  const fresh = world.openThread("quiet", "새 방");
 
   expect(restart).toEqual([]);
-  await eventually(() => expect(members()).toContain("루다"), PATIENT);
+  for (const thread of [old, fresh]) await eventually(() => expect(thread.members()).toContain("루다"), PATIENT);
+  old.say("이제 한 말");
+  await eventually(async () => expect(await world.heard("이제 한 말")).toEqual(["민준"]), PATIENT);
+  expect(await world.heard("전에 한 말")).toEqual([]);
 });
 
 const PATIENT = { patienceMs: 30_000, everyMs: 50 };
@@ -95,7 +105,10 @@ async function openWorld(adapter: "web" | "discord", atStart: readonly Channel[]
     },
     openThread: (channel, name) => {
       const { id } = minjun.startThread(channels[channel], name);
-      return () => discord.threads(channels[channel]).find((thread) => thread.id === id)?.members ?? [];
+      return {
+        members: () => discord.threads(channels[channel]).find((thread) => thread.id === id)?.members ?? [],
+        say: (text) => void minjun.post({ id, name }, text),
+      };
     },
     say: async (channel, text) => {
       if (adapter === "web") return (await send("POST", `/v1/rooms/web:${channel}/messages`, { text, as_person: "민준" })).status;

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import type { RoomChannel } from "../../src/rooms/directory.ts";
-import { discordPlatform } from "./discord-platform.ts";
 import { collaborate, NOBODY, openTypes, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
+import { PLATFORMS } from "./platforms.ts";
 import type { Behave, TestTeam } from "./team.ts";
-import { webPlatform } from "./web-platform.ts";
 
 /** Hands over what it is asked to hand over, and goes on from nothing. */
 const ruda: Behave = (heard) => {
@@ -19,10 +18,7 @@ const handsBack = (more: { channelId?: string; topic?: string } = {}): Behave =>
   return { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "다 봤어", ...more } }, { name: "stay_silent", args: {} }] };
 };
 
-describe.each([
-  ["web", webPlatform],
-  ["discord", discordPlatform],
-] as const)("a request on %s", { timeout: 60_000 }, (name, makePlatform) => {
+describe.each(PLATFORMS)("a request on %s", { timeout: 60_000 }, (name, makePlatform) => {
   const general = `${name}:general`;
 
   test("is answered by a hand-back, also when the turn that made it says nothing more; the place where it began is told once", async () => {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
-import { collaborate, NOBODY, openTypes, readyTeamOn, silent } from "./helpers.ts";
+import { collaborate, NOBODY, openTypes, readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import type { TestPlatform } from "./platform.ts";
-import type { TestTeam } from "./team.ts";
+import { PLATFORMS } from "./platforms.ts";
+import type { Behave, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
 const CHANNELS = (["general", "lab", "quiet"] as const).map((key) => ({ key, adapter: "web", name: key, channel: key, collaborate: key !== "quiet" }));
 
 /** Two channels where agents may collaborate, one where they may not. */
-async function twoChannels(options: { on?: TestTeam; channels?: TestPlatform["channels"] } = {}): Promise<TestTeam> {
+async function twoChannels(options: TeamOptions = {}): Promise<TestTeam> {
   const platform = webPlatform();
   return readyTeamOn(platform, { behave: { ruda: silent, eden: silent }, channels: CHANNELS, limits: { pairCalls: 10 }, ...options });
 }
@@ -37,6 +37,42 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
 
     expect(again).toMatchObject({ channelId: "web:general", reused: false });
     expect(again.threadId).not.toBe(inLab.threadId);
+  });
+
+  test("begins where the session is, if that is allowed; a session without a place in the caller's own channel; and what has no topic is a topic of its own", async () => {
+    const ruda: Behave = (heard) => (heard.results.length === 0 && heard.text.includes("맡겨") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] } : silent(heard));
+    const platform = webPlatform();
+    const team = await twoChannels({ behave: { ruda, eden: silent }, agents: platform.agents.map((agent) => (agent.id === "seum" ? { ...agent, channel: "lab" } : agent)) });
+    const threadsIn = async (channel: string): Promise<readonly string[]> => (await team.rooms.reader.threads(channel, NOBODY)).map(({ name }) => name);
+
+    for (const channel of ["lab", "quiet"]) {
+      await team.rooms.post({ tenant: "", person: "민준" }, { place: `web:${channel}`, text: "@루다 이든한테 맡겨 줘" });
+      await settled(team);
+      await team.database.query({ text: "delete from dure.thread_routes" });
+    }
+    expect([await threadsIn("web:lab"), await threadsIn("web:general"), await threadsIn("web:quiet")]).toEqual([["[협업] 루다 → 이든 · 검토"], ["[협업] 루다 → 이든 · 검토"], []]);
+
+    const own = await team.rooms.collaborate({ agent: "seum", session: "http-1" }, { targetAgent: "eden", message: "하나" });
+    const withTopic = await team.rooms.collaborate({ agent: "seum", session: "http-1" }, { targetAgent: "eden", message: "둘", topic: "배포" });
+    const again = await team.rooms.collaborate({ agent: "seum", session: "http-1" }, { targetAgent: "eden", message: "셋" });
+
+    expect([own, withTopic]).toMatchObject([{ channelId: "web:lab", reused: false }, { channelId: "web:lab", reused: false }]);
+    expect(again).toMatchObject({ threadId: (own as { threadId: string }).threadId, reused: true });
+  });
+
+  test("a given thread in which nobody spoke for a day has both in it from the call on, also before the platform has the message", async () => {
+    const platform = webPlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent }, limits: { deliveryWaitMs: 0 } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
+    await settled(team);
+    await team.database.query({ text: "update dure.places set active_at = active_at - interval '25 hours' where kind = 'thread'" });
+    platform.fail("post", "rate-limited", { retryAfterMs: 60_000, agent: "ruda" });
+
+    const again = await collaborate(team, "ruda", { targetAgent: "eden", message: "둘", threadId });
+
+    expect(again.delivery).toBe("queued");
+    expect(await team.database.query({ text: "select agent from dure.participants order by agent" })).toEqual([{ agent: "eden" }, { agent: "ruda" }]);
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "셋", threadId: "thread_nowhere" })).toMatchObject({ ok: false, code: "THREAD_NOT_FOUND", escalated: false });
   });
 
   test("whether the target is online is asked before whether the channel is allowed", async () => {
@@ -85,10 +121,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     expect(waiting!.wait).toBeLessThanOrEqual(60);
   });
 
-  test.each([
-    ["web", webPlatform],
-    ["discord", discordPlatform],
-  ] as const)("on %s threads of the sink take the same slots: one beyond them is queued with what is reported there, and nothing of it is lost", async (name, makePlatform) => {
+  test.each(PLATFORMS)("on %s threads of the sink take the same slots: one beyond them is queued with what is reported there, and nothing of it is lost", async (name, makePlatform) => {
     const platform = await makePlatform();
     const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent }, limits: { threadsPerMinute: 1 }, sink: { channel: platform.channels.find(({ key }) => key === "quiet")! } });
     await eventually(async () => expect(await team.database.query({ text: "select from dure.cursors where name = 'room.sink'" })).toHaveLength(1));

@@ -3,6 +3,7 @@ import { eventually } from "../until.ts";
 import { Retention } from "../../src/durable/retention.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import type { FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { collaborate, NOBODY, participantsOf, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";
@@ -42,6 +43,32 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     expect(reads).toEqual([]);
   });
 
+  test("what was called in a thread before the team first came is history; of several calls in one that was opened while nobody was there, one line tells", async () => {
+    let daysAgo = 0.5; // the platform archives what sleeps for a day
+    const stage = await discordPlatform({ clock: { ...systemClock, now: () => systemClock.now() - daysAgo * 86_400_000 } });
+    const minjun = stage.person("민준");
+    const callTwice = (thread: FakePlace): void => ["거기 있어요?", "정말 없어요?"].forEach((text) => void minjun.post(thread, `${stage.discord.mention(stage.bots.eden)} ${text}`));
+    const before = minjun.startThread(stage.places.general, "옛 방");
+    callTwice(before);
+    daysAgo = 0;
+    const first = await readyTeamOn(stage);
+    const heard = async (team: TestTeam, count: number): Promise<void> => eventually(async () => expect(await team.database.query({ text: "select from dure.room_messages where author_kind = 'person' and roles ?& array['ruda', 'eden', 'seum', 'dajim']" })).toHaveLength(count));
+    await heard(first, 2);
+    await settled(first);
+    await first.stop();
+    const meanwhile = minjun.startThread(stage.places.general, "그 사이의 방");
+    callTwice(meanwhile);
+
+    const second = await readyTeamOn(stage, { on: first, limits: { missedMs: -1 } });
+    await heard(second, 4);
+    await settled(second);
+
+    const linesOf = (thread: FakePlace): readonly string[] => stage.discord.messages(thread).flatMap(({ author, authorIsBot, text }) => (authorIsBot ? [`${author}: ${text.slice(0, 12)}`] : []));
+    expect(linesOf(meanwhile)).toEqual(["이든: 자리를 비운 사이에 온"]);
+    expect(linesOf(before)).toEqual([]);
+    expect(second.calls("eden")).toBe(0);
+  });
+
   test("forget who took part: the page shows nobody, and the rows go with the next sweep", async () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
@@ -58,16 +85,29 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     expect(await team.database.query({ text: "select agent from dure.participants" })).toEqual([]);
     expect(await team.database.query({ text: "select thread from dure.thread_routes" })).toEqual([]);
     expect((await team.rooms.reader.thread(threadId, NOBODY))?.id).toBe(threadId);
+
+    // The thread's own record is kept for a year.
+    await team.database.query({ text: "update dure.places set active_at = clock_timestamp() - interval '364 days' where kind = 'thread'" });
+    await retention.sweep();
+    expect((await team.rooms.reader.thread(threadId, NOBODY))?.id).toBe(threadId);
+    await team.database.query({ text: "update dure.places set active_at = active_at - interval '2 days' where kind = 'thread'" });
+    await retention.sweep();
+    expect(await team.rooms.reader.thread(threadId, NOBODY)).toBeUndefined();
+    expect((await team.database.query<{ kind: string }>({ text: "select kind from dure.places" })).map(({ kind }) => kind)).toEqual(["channel", "channel"]);
   });
 
-  test("what was heard follows an edit of what was said", async () => {
+  test("what was heard follows an edit of what was said, which starts nothing, also when it names an agent", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     const posted = stage.person("민준").post(stage.places.general, "비밀번호는 1234");
     await eventually(async () => expect((await team.rooms.reader.observations({ agent: "dajim", tenant: "" })).map(({ excerpt }) => excerpt)).toEqual(["비밀번호는 1234"]));
 
-    stage.person("민준").edit(posted, "비밀번호는 지웠어요");
+    stage.person("민준").edit(posted, `${stage.discord.mention(stage.bots.eden)} 비밀번호는 지웠어요`);
 
-    await eventually(async () => expect((await team.rooms.reader.observations({ agent: "dajim", tenant: "" })).map(({ excerpt }) => excerpt)).toEqual(["비밀번호는 지웠어요"]));
+    await eventually(async () => expect((await team.rooms.reader.observations({ agent: "dajim", tenant: "" })).map(({ excerpt }) => excerpt)).toEqual(["@이든 비밀번호는 지웠어요"]));
+    await settled(team);
+    const [message] = await team.rooms.reader.messages("discord:general", {});
+    expect(message).toMatchObject({ text: "<@eden> 비밀번호는 지웠어요", editedAt: expect.any(Number) as number, roles: { eden: { role: "OBSERVER" } } });
+    expect(team.calls("eden")).toBe(0);
   });
 });

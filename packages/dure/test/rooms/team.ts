@@ -10,7 +10,7 @@ import { chatAgent } from "../../src/engine/agent.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { defineService, flow, type Service } from "../../src/engine/service.ts";
 import { Inbox } from "../../src/escalations/inbox.ts";
-import { systemClock } from "../../src/kernel/clock.ts";
+import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger, type Logger } from "../../src/kernel/logger.ts";
 import { Models } from "../../src/models/models.ts";
@@ -66,6 +66,8 @@ export interface TestTeamOptions {
   /** On the database of another one: a second process, or the same after a restart. */
   readonly on?: { readonly url: string };
   readonly logger?: Logger;
+  /** Of the rooms; the others keep the system's. */
+  readonly clock?: Clock;
   readonly allowBots?: boolean;
   readonly approvers?: readonly string[];
   readonly stream?: boolean;
@@ -145,7 +147,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     adapters: [adapter],
     limits: { ...ROOM_LIMITS, ...options.limits },
     locale: "ko",
-    clock,
+    clock: options.clock ?? clock,
     logger,
     ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
     ...(options.allowBots !== undefined && { allowBots: options.allowBots }),

@@ -5,17 +5,12 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { accountStates, collaborate, readyTeamOn, rolesOf, settled, stateOf, teamOn } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
+import { PLATFORMS } from "./platforms.ts";
 import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
-import { webPlatform } from "./web-platform.ts";
 
 /** A dead process is noticed after 6 s; its accounts are connected within 10 s. Source: docs/spec/collaboration §1. */
 const TAKEN_OVER_MS = boundMs(10_000);
 const BOTS: readonly Name[] = ["ruda", "eden", "seum", "dajim"];
-
-const PLATFORMS: readonly (readonly [string, () => TestPlatform | Promise<TestPlatform>])[] = [
-  ["web", webPlatform],
-  ["discord", discordPlatform],
-];
 
 describe.each(PLATFORMS)("two processes of one team on %s", { timeout: 60_000 }, (name, makePlatform) => {
   const general = `${name}:general`;

@@ -4,12 +4,14 @@ import type { Escalation } from "../../src/kernel/escalation.ts";
 import { WebAdapter } from "../../src/rooms/web-adapter.ts";
 import { WebFaultSwitch } from "../../src/testing/web-faults.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { collaborate, NOBODY, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
+import { collaborate, deployTool, NOBODY, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
 const GENERAL = "web:general";
 const BOSS = { tenant: "", name: "boss" };
+
+const AT_ONCE = { text: "update dure.outbox set next_at = clock_timestamp() where state = 'pending' and attempts > 0" };
 
 /** 루다 has asked 이든, its message cannot be found any more, and somebody has to say what became of it. */
 async function unsureRequest(): Promise<{ team: TestTeam; message: string; escalation: string; shown: () => Promise<readonly string[]> }> {
@@ -26,6 +28,7 @@ async function unsureRequest(): Promise<{ team: TestTeam; message: string; escal
 /** The one open escalation: it leaves three answers. */
 async function onlyQuestion(team: TestTeam): Promise<Escalation> {
   const { items: [escalation] } = await eventually(async () => {
+    await team.database.query(AT_ONCE); // the pauses between attempts are shown by E4
     const page = await team.inbox.list({ tenant: "", status: "open" });
     expect(page.items).toHaveLength(1);
     return page;
@@ -189,6 +192,53 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
 
     minjun.post(here, "그럼 계속해요");
     await eventually(async () => expect((await stage.shown(team, threadId)).filter((line) => line.startsWith("세움"))).toHaveLength(2));
+  });
+
+  test("what had begun in it goes on there when it is found: an answer that is being written, one that waits for a yes, and one that was asked of another agent", async () => {
+    const writing = Promise.withResolvers<string>();
+    const reviewing = Promise.withResolvers<string>();
+    const { tool: deploy, done } = deployTool();
+    const stage: DiscordStage = await discordPlatform();
+    const { discord, guild, places, bots } = stage;
+    const team = await readyTeamOn(stage, {
+      tools: { deploy },
+      behave: {
+        eden: (heard) => (heard.text.includes("로그") ? reviewing.promise : silent(heard)),
+        dajim: (heard) => (heard.text.includes("길게") ? writing.promise : silent(heard)),
+        seum: (heard) => (/^(루다|이든|다짐)/.test(heard.text) ? silent(heard) : heard.text.includes("배포해") && heard.results.length === 0 ? { toolCalls: [{ name: "deploy", args: { version: "1.0" } }] } : "배포했습니다"),
+        ruda: (heard) => (heard.text.includes("맡겨") ? (heard.results.length > 0 ? "맡겼습니다" : { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "로그를 봐 줘", topic: "로그" } }] }) : silent(heard)),
+      },
+    });
+    discord.fault({ route: "/channels/{channel}/threads", method: "POST" }, { kind: "5xx", after: "nothing" });
+    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    const { id } = await onlyQuestion(team);
+    const minjun = stage.person("민준");
+    const here = minjun.startThread(places.general, "검토는 여기서");
+    for (const [bot, text] of [["dajim", "길게 써 줘"], ["seum", "1.0 배포해 줘"], ["ruda", "이든한테 로그를 맡겨 줘"]] as const) minjun.post(here, `${discord.mention(bots[bot])} ${text}`);
+    const [approve] = await eventually(() => {
+      const question = discord.messages(here).find(({ buttons }) => buttons.length > 0);
+      expect(question).toBeDefined();
+      return question!.buttons;
+    });
+    await eventually(() => expect(team.calls("dajim") * team.calls("eden")).toBeGreaterThan(0));
+    await eventually(() => expect(discord.messages(here).map(({ text }) => text)).toContain("맡겼습니다"));
+    const { items } = await team.inbox.list({ tenant: "", status: "open" });
+    expect(items.map(({ type }) => type).sort()).toEqual(["decision", "delivery"]);
+
+    await team.inbox.answer(id, { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` }, BOSS);
+    await eventually(async () => expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 검토"));
+    writing.resolve("다 썼습니다");
+    await minjun.press(approve!);
+    reviewing.resolve("로그는 깨끗합니다");
+
+    const rest = ["다짐: 다 썼습니다", "세움: 배포했습니다"];
+    await eventually(async () => expect((await stage.shown(team, threadId)).filter((line) => rest.includes(line)).sort()).toEqual(rest), { patienceMs: 20_000 });
+    await eventually(async () => expect((await stage.shown(team, threadId)).filter((line) => line.startsWith("루다: 이든 님이 답했습니다"))).toHaveLength(1), { patienceMs: 20_000 });
+    await settled(team);
+    expect(done).toEqual(["1.0"]);
+    expect(await team.database.query({ text: "select outcome from dure.handlings where outcome in ('place_closed', 'failed')" })).toEqual([]);
+    expect(discord.messages(here).filter(({ text }) => rest.some((line) => line.endsWith(text)))).toHaveLength(2);
   });
 });
 

@@ -1,4 +1,0 @@
-import { discordPlatform } from "./discord-platform.ts";
-import { roomScenarios } from "./scenarios.ts";
-
-roomScenarios("discord", discordPlatform);

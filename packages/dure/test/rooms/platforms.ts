@@ -1,0 +1,9 @@
+import { discordPlatform } from "./discord-platform.ts";
+import type { TestPlatform } from "./platform.ts";
+import { webPlatform } from "./web-platform.ts";
+
+/** What every scenario of docs/spec/collaboration runs on, for `describe.each`. */
+export const PLATFORMS: readonly (readonly [name: string, make: () => TestPlatform | Promise<TestPlatform>])[] = [
+  ["web", webPlatform],
+  ["discord", () => discordPlatform()],
+];

@@ -1,4 +1,0 @@
-import { roomScenarios } from "./scenarios.ts";
-import { webPlatform } from "./web-platform.ts";
-
-roomScenarios("web", webPlatform);
