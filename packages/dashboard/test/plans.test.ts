@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { filesOf } from "../src/plans/patch.ts";
 import { criticalPathOf, levelsOf } from "../src/plans/port-order.ts";
 import { roundsOf } from "../src/plans/rounds.ts";
-import { readChoice, readOnly } from "../src/plans/run-filters.ts";
+import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, type Signs } from "../src/plans/signs.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
@@ -118,10 +118,10 @@ describe("decisions", () => {
 });
 
 describe("what may be chosen", () => {
-  test("ports and a repository stand in the address, ports up to a choice before ports from it on", () => {
-    expect(readChoice(readOnly({ from: "a,b", repository: "../shop", q: "x" }))).toEqual({ from: ["a", "b"], repository: "../shop" });
-    expect(readChoice(readOnly({ only: "a", from: "b", repository: "" }))).toEqual({ only: ["a"] });
-    expect(readChoice(readOnly({ only: 7 }))).toEqual({});
+  test("ports, a repository and a branch stand in the address, ports up to a choice before ports from it on", () => {
+    expect(readChoice(readStart({ from: "a,b", repository: "../shop", base: "develop", q: "x" }))).toEqual({ from: ["a", "b"], repository: "../shop", base: "develop" });
+    expect(readChoice(readStart({ only: "a", from: "b", repository: "" }))).toEqual({ only: ["a"] });
+    expect(readChoice(readStart({ only: 7 }))).toEqual({});
   });
 
   test("a line of a text is found by its number, and one behind the last is its end", () => {
@@ -185,7 +185,7 @@ describe("the list", () => {
     await page.getByRole("button", { name: "이대로 시작하기" }).waitFor();
   });
 
-  test("a plan starts from some of its ports on, and in another repository", { timeout: 60_000 }, async () => {
+  test("a plan starts from some of its ports on, in another repository, and from another branch", { timeout: 60_000 }, async () => {
     await using server = await serve();
     server.plans.views.set("login", VIEW);
     server.plans.nextRun = () => aRun("run_new");
@@ -197,18 +197,19 @@ describe("the list", () => {
     await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
     await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ plan: "login", from: ["api"], dry_run: true });
 
-    await page.getByText("다른 저장소에서 하기").click();
+    await page.getByText("다른 저장소나 브랜치에서 하기").click();
     await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../nowhere");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").filter({ hasText: "Say the folder of one." }).waitFor();
     await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../shop");
+    await page.getByRole("textbox", { name: "시작할 브랜치" }).fill("develop");
     await page.getByRole("button", { name: "여기서 다시 보기" }).click();
     await page.getByRole("definition").filter({ hasText: "../shop" }).waitFor();
     await expectWellMade(opened);
     await page.getByRole("button", { name: "이대로 시작하기" }).click();
     await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
 
-    expect(sent(server, /runs$/).at(-1)).toEqual({ plan: "login", from: ["api"], repository: "../shop" });
+    expect(sent(server, /runs$/).at(-1)).toEqual({ plan: "login", from: ["api"], repository: "../shop", base: "develop" });
   });
 
   test("a plan that is no file yet is drafted, checked line by line and downloaded; files are checked again", { timeout: 60_000 }, async () => {
@@ -244,6 +245,23 @@ describe("the list", () => {
     await page.getByRole("button", { name: "다시 검사" }).click();
     await page.getByRole("link", { name: "billing 시작하기" }).waitFor();
     await expectFits(opened);
+
+    server.plans.views.set("first", VIEW);
+    server.plans.nextRun = () => aRun("run_new");
+    await area.fill("plan: first\n");
+    await page.getByRole("button", { name: "검사하기" }).click();
+    await page.getByRole("button", { name: "이 글로 시작하기…" }).click();
+    await page.getByText("팀의 파일이 아닌 글이에요.").waitFor();
+    await page.reload();
+    await page.getByRole("checkbox", { name: "로그인 API" }).check();
+    await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
+    await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ file: "other.yaml", text: "plan: first\n", only: ["api"], dry_run: true });
+    await expectWellMade(opened);
+    await page.getByRole("button", { name: "이대로 시작하기" }).click();
+    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+    expect(sent(server, /runs$/).at(-1)).toEqual({ file: "other.yaml", text: "plan: first\n", only: ["api"] });
+    await page.goto(`${server.url}/plans/start/other.yaml?text=of-another-window`);
+    await page.getByText("이 창에 그 글이 더는 없어요.").waitFor();
   });
 
   test("old runs are cleaned after showing what would go, and what would be lost only where somebody gives it up", { timeout: 60_000 }, async () => {
@@ -657,7 +675,7 @@ describe("a port", () => {
     await page.getByText("Cleaning loses them").waitFor();
     await page.getByRole("checkbox", { name: "login run_old: I can do without it" }).check();
     await expectWellMade(opened);
-    await page.goto(`${server.url}/plans/start/login?from=api&repository=../shop`);
+    await page.goto(`${server.url}/plans/start/login?from=api&repository=../shop&base=develop`);
     await page.getByText("What comes before is taken as done").waitFor();
     await expectWellMade(opened);
   });

@@ -1,8 +1,8 @@
 import { Button, Checkbox, Loader, SegmentedControl, TextInput } from "@mantine/core";
-import { IconAlertTriangle, IconArrowLeft, IconCheck, IconFlag3, IconFolder, IconPlayerPlay, IconShieldOff, IconX } from "@tabler/icons-react";
+import { IconAlertTriangle, IconArrowLeft, IconCheck, IconFlag3, IconFolder, IconGitBranch, IconPlayerPlay, IconShieldOff, IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { DureError, systemClock, ulid, type PlanView } from "dure/client";
+import { DureError, systemClock, ulid, type PlanProblem, type PlanSource, type PlanView } from "dure/client";
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
@@ -10,16 +10,19 @@ import { useLanguage, useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
+import { textOf } from "./kept-text.ts";
 import { PlanProblems } from "./plan-problems.tsx";
-import { readChoice, type StartChoice } from "./run-filters.ts";
+import { readChoice, readStart, type StartChoice, type StartSearch } from "./run-filters.ts";
 import { useBefore, usePlanFiles } from "./use-plans.ts";
 
 /** What a plan would do, before anything is done; and the button that begins it. */
 export function BeforePage(): ReactNode {
   const text = useText();
   const { plan } = useParams({ from: "/plans/start/$plan" });
-  const choice = readChoice(useSearch({ from: "/plans/start/$plan" }));
-  const before = useBefore(plan, choice);
+  const search = useSearch({ from: "/plans/start/$plan" });
+  const choice = readChoice(search);
+  const source = sourceOf(plan, search);
+  const before = useBefore(source, choice);
   useEffect(() => {
     document.title = `${text.plans.before.title(plan)} · dure`;
   }, [text, plan]);
@@ -34,19 +37,28 @@ export function BeforePage(): ReactNode {
           <p className="soft">{text.plans.before.lead}</p>
         </div>
       </header>
-      <Where key={choice.repository} given={choice.repository ?? ""} />
-      {before.isPending && <Loader type="dots" aria-label={text.plans.loading} />}
-      {before.error !== null && <Refused plan={plan} error={before.error} onRetry={() => void before.refetch()} />}
-      {before.data !== undefined && <Shown view={before.data} name={plan} choice={choice} isStale={before.isPlaceholderData} />}
+      {source === undefined && <p role="alert">{text.plans.before.textGone}</p>}
+      {source !== undefined && "text" in source && <p className="soft small">{text.plans.before.textOnly}</p>}
+      {source !== undefined && <Where key={`${choice.repository} ${choice.base}`} repository={choice.repository ?? ""} base={choice.base ?? ""} />}
+      {source !== undefined && before.isPending && <Loader type="dots" aria-label={text.plans.loading} />}
+      {before.error !== null && <Refused plan={plan} isFile={search.text === undefined} error={before.error} onRetry={() => void before.refetch()} />}
+      {source !== undefined && before.data !== undefined && <Shown view={before.data} source={source} choice={choice} isStale={before.isPlaceholderData} />}
     </div>
   );
 }
 
-/** Why it cannot be shown; of a wrong file every place that is to be changed. */
-function Refused({ plan, error, onRetry }: { plan: string; error: Error; onRetry: () => void }): ReactNode {
+/** What an address means: a plan of the team by its name, or the text that its key names; undefined when that is gone. */
+function sourceOf(plan: string, { text }: StartSearch): PlanSource | undefined {
+  return text === undefined ? { plan } : textOf(text);
+}
+
+/** Why it cannot be shown; of a wrong plan every place that is to be changed. */
+function Refused({ plan, isFile, error, onRetry }: { plan: string; isFile: boolean; error: Error; onRetry: () => void }): ReactNode {
   const text = useText();
   const files = usePlanFiles();
-  const problems = error instanceof DureError && error.code === "PLAN_INVALID" ? (files.data?.find(({ name }) => name === plan)?.problems ?? []) : [];
+  const isInvalid = error instanceof DureError && error.code === "PLAN_INVALID";
+  const told = isInvalid && !isFile ? (error.details?.["problems"] as readonly PlanProblem[] | undefined) : undefined;
+  const problems = told ?? (isInvalid ? (files.data?.find(({ name }) => name === plan)?.problems ?? []) : []);
   const again = (): void => {
     void files.refetch();
     onRetry();
@@ -64,22 +76,24 @@ function Refused({ plan, error, onRetry }: { plan: string; error: Error; onRetry
   );
 }
 
-/** Another repository for the same plan; it is looked at before anything is begun. */
-function Where({ given }: { given: string }): ReactNode {
+/** Another repository or another branch for the same plan; it is looked at before anything is begun. */
+function Where({ repository, base }: { repository: string; base: string }): ReactNode {
   const words = useText().plans.before;
   const navigate = useNavigate();
-  const [folder, setFolder] = useState(given);
+  const [folder, setFolder] = useState(repository);
+  const [branch, setBranch] = useState(base);
+  const wanted = { repository: folder.trim(), base: branch.trim() };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const repository = folder.trim();
-    void navigate({ to: ".", search: ({ repository: _repository, ...before }: Record<string, unknown>) => ({ ...before, ...(repository !== "" && { repository }) }), replace: true });
+    void navigate({ to: ".", search: (before: Record<string, unknown>) => readStart({ ...before, ...wanted }), replace: true });
   };
   return (
-    <details className="plan-details" open={given !== "" || undefined}>
+    <details className="plan-details" open={repository !== "" || base !== "" || undefined}>
       <summary>{words.where}</summary>
       <form className="before-where" onSubmit={submit}>
         <TextInput size="sm" maxLength={1_000} label={words.repository} description={words.repositoryHint} placeholder="../shop" leftSection={<IconFolder size={15} />} value={folder} onChange={(event) => setFolder(event.currentTarget.value)} />
-        <Button type="submit" size="sm" variant="default" disabled={folder.trim() === given}>
+        <TextInput size="sm" maxLength={255} label={words.otherBase} description={words.otherBaseHint} placeholder="develop" leftSection={<IconGitBranch size={15} />} value={branch} onChange={(event) => setBranch(event.currentTarget.value)} />
+        <Button type="submit" size="sm" variant="default" disabled={wanted.repository === repository && wanted.base === base}>
           {words.showThere}
         </Button>
       </form>
@@ -87,7 +101,7 @@ function Where({ given }: { given: string }): ReactNode {
   );
 }
 
-function Shown({ view, name, choice, isStale }: { view: PlanView; name: string; choice: StartChoice; isStale: boolean }): ReactNode {
+function Shown({ view, source, choice, isStale }: { view: PlanView; source: PlanSource; choice: StartChoice; isStale: boolean }): ReactNode {
   const text = useText();
   const words = text.plans.before;
   const rows: readonly (readonly [string, ReactNode])[] = [
@@ -114,7 +128,7 @@ function Shown({ view, name, choice, isStale }: { view: PlanView; name: string; 
           </div>
         ))}
       </dl>
-      <Start key={JSON.stringify(choice)} name={name} choice={choice} isStale={isStale} />
+      <Start key={JSON.stringify([source, choice])} source={source} choice={choice} isStale={isStale} />
       <Levels view={view} />
       <Mode view={view} />
       <Unowned view={view} />
@@ -134,14 +148,14 @@ function Shown({ view, name, choice, isStale }: { view: PlanView; name: string; 
   );
 }
 
-function Start({ name, choice, isStale }: { name: string; choice: StartChoice; isStale: boolean }): ReactNode {
+function Start({ source, choice, isStale }: { source: PlanSource; choice: StartChoice; isStale: boolean }): ReactNode {
   const text = useText();
   const { client } = useParts();
   const navigate = useNavigate();
   // Pressed twice, or again after a lost answer, it is the same run; another choice is another one.
   const [key] = useState(() => ulid(systemClock.now()));
   const start = useMutation({
-    mutationFn: () => client.plans.start({ plan: name, ...choice }, { idempotencyKey: key }),
+    mutationFn: () => client.plans.start({ ...source, ...choice }, { idempotencyKey: key }),
     onSuccess: ({ id }) => navigate({ to: "/plans/runs/$run", params: { run: id } }),
   });
   return (
@@ -160,7 +174,7 @@ function Levels({ view }: { view: PlanView }): ReactNode {
   const words = text.plans.before;
   const heading = useId();
   const navigate = useNavigate();
-  const { only, from, repository } = useSearch({ from: "/plans/start/$plan" });
+  const { only, from, ...rest } = useSearch({ from: "/plans/start/$plan" });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set((only ?? from)?.split(",")));
   const [how, setHow] = useState<"only" | "from">(from === undefined ? "only" : "from");
   const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
@@ -173,7 +187,7 @@ function Levels({ view }: { view: PlanView }): ReactNode {
       return after;
     });
   const isShown = choice === (only ?? from ?? "") && (choice === "" || (how === "only") === (only !== undefined));
-  const showAgain = (): void => void navigate({ to: ".", search: { ...(choice !== "" && { [how]: choice }), ...(repository !== undefined && { repository }) }, replace: true });
+  const showAgain = (): void => void navigate({ to: ".", search: { ...rest, ...(choice !== "" && { [how]: choice }) }, replace: true });
   return (
     <section aria-labelledby={heading}>
       <h2 id={heading}>{words.levels}</h2>

@@ -1,12 +1,14 @@
 import { Button, FileButton, Textarea, TextInput } from "@mantine/core";
-import { IconAlertTriangle, IconCircleCheck, IconDownload, IconFileUpload, IconListCheck, IconSparkles } from "@tabler/icons-react";
+import { IconAlertTriangle, IconCircleCheck, IconDownload, IconFileUpload, IconListCheck, IconPlayerPlay, IconSparkles } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
 import type { PlanProblem } from "dure/client";
 import { useRef, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
+import { keepText } from "./kept-text.ts";
 import { PlanProblems } from "./plan-problems.tsx";
 import { rangeOfLine } from "./text-lines.ts";
 import { useMayRun } from "./use-plans.ts";
@@ -85,23 +87,43 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
           </Button>
         </div>
         {check.error !== null && <Problem error={check.error} />}
-        {checked !== undefined && check.error === null && <Found checked={checked} isStale={checked.text !== text || checked.file !== file.trim()} onGo={goTo} />}
+        {checked !== undefined && check.error === null && <Found checked={checked} isStale={checked.text !== text || checked.file !== file.trim()} mayRun={mayRun} onGo={goTo} />}
       </form>
     </div>
   );
 }
 
-function Found({ checked: { file, problems }, isStale, onGo }: { checked: Checked; isStale: boolean; onGo: (problem: PlanProblem) => void }): ReactNode {
+function Found({ checked, isStale, mayRun, onGo }: { checked: Checked; isStale: boolean; mayRun: boolean; onGo: (problem: PlanProblem) => void }): ReactNode {
   const text = useText();
   const words = text.plans.bench;
+  const navigate = useNavigate();
+  const { file, problems } = checked;
+  const lookAtIt = (): void => void navigate({ to: "/plans/start/$plan", params: { plan: file }, search: { text: keepText(checked) } });
   return (
     <div className="plan-found">
       <p role="status" className="plan-verdict" data-tone={isStale ? undefined : problems.length === 0 ? "good" : "bad"}>
         {problems.length === 0 ? <IconCircleCheck size={16} aria-hidden /> : <IconAlertTriangle size={16} aria-hidden />}
         <span>{isStale ? words.stale : problems.length === 0 ? words.whole : text.plans.problems(problems.length)}</span>
       </p>
-      {problems.length === 0 ? !isStale && <p className="soft small"><Prose text={words.next} /></p> : <PlanProblems problems={problems} label={text.plans.problemList(file)} onGo={onGo} />}
+      {problems.length === 0 ? !isStale && <Whole mayRun={mayRun} onLook={lookAtIt} /> : <PlanProblems problems={problems} label={text.plans.problemList(file)} onGo={onGo} />}
     </div>
+  );
+}
+
+/** What can be done with a plan without problems. */
+function Whole({ mayRun, onLook }: { mayRun: boolean; onLook: () => void }): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <>
+      {mayRun && (
+        <Button size="compact-sm" variant="light" leftSection={<IconPlayerPlay size={15} />} onClick={onLook}>
+          {words.begin}
+        </Button>
+      )}
+      <p className="soft small">
+        <Prose text={words.next} />
+      </p>
+    </>
   );
 }
 

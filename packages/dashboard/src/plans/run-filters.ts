@@ -36,20 +36,31 @@ export interface StartChoice {
   readonly only?: readonly string[];
   /** These ports and what needs them. */
   readonly from?: readonly string[];
-  /** Another repository than the plan says. */
+  /** Another repository, and another branch, tag or commit, than the plan says. */
   readonly repository?: string;
+  readonly base?: string;
 }
 
-/** A choice as it stands in the address: `only=a,b`, or `from=a,b`, and `repository=../shop`. `only` goes before `from`. */
-export function readOnly(search: Record<string, unknown>): { only?: string; from?: string; repository?: string } {
-  const { only, from, repository } = search;
+/** A choice as it stands in the address. */
+export interface StartSearch {
+  /** `a,b`; `only` goes before `from`. */
+  readonly only?: string;
+  readonly from?: string;
+  readonly repository?: string;
+  readonly base?: string;
+  /** Key of a text that is no file of the team: the plan is that. */
+  readonly text?: string;
+}
+
+/** Reads an address; what is not understood is left out. Pure. */
+export function readStart({ only, from, repository, base, text }: Record<string, unknown>): StartSearch {
   const ports = isWord(only) ? { only } : isWord(from) ? { from } : {};
-  return { ...ports, ...(isWord(repository) && { repository }) };
+  return { ...ports, ...(isWord(repository) && { repository }), ...(isWord(base) && { base }), ...(isWord(text) && { text }) };
 }
 
 /** The choice of an address. Pure. */
-export function readChoice({ only, from, repository }: ReturnType<typeof readOnly>): StartChoice {
-  return { ...(only !== undefined && { only: only.split(",") }), ...(from !== undefined && { from: from.split(",") }), ...(repository !== undefined && { repository }) };
+export function readChoice({ only, from, repository, base }: StartSearch): StartChoice {
+  return { ...(only !== undefined && { only: only.split(",") }), ...(from !== undefined && { from: from.split(",") }), ...(repository !== undefined && { repository }), ...(base !== undefined && { base }) };
 }
 
 function isWord(value: unknown): value is string {

@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { isRunOver, systemClock, type CleanRequest, type DureClient, type ListedRun, type PlatformEvent, type RunCleaned, type RunDetail, type PlanRunStatus } from "dure/client";
+import { isRunOver, systemClock, type CleanRequest, type DureClient, type ListedRun, type PlanSource, type PlatformEvent, type RunCleaned, type RunDetail, type PlanRunStatus } from "dure/client";
 import { useEffect, useState } from "react";
 import { useParts } from "../app-parts.tsx";
 import type { StartChoice } from "./run-filters.ts";
@@ -7,7 +7,7 @@ import { signOf, signsAfter, younger, type Sign, type Signs } from "./signs.ts";
 
 export const PLAN_KEYS = {
   files: ["plans", "files"],
-  before: (name: string, choice: StartChoice) => ["plans", "before", name, choice],
+  before: (plan: PlanSource, choice: StartChoice) => ["plans", "before", plan, choice],
   cleanable: (which: CleanRequest) => ["plans", "cleanable", which],
   lists: ["plans", "runs"],
   run: (id: string) => ["plans", "run", id],
@@ -31,11 +31,12 @@ export function usePlanFiles() {
 }
 
 /** What would be done; nothing is begun. */
-export function useBefore(name: string, choice: StartChoice) {
+export function useBefore(plan: PlanSource | undefined, choice: StartChoice) {
   const { client } = useParts();
   return useQuery({
-    queryKey: PLAN_KEYS.before(name, choice),
-    queryFn: ({ signal }) => client.plans.dryRun({ plan: name, ...choice }, { signal }),
+    queryKey: PLAN_KEYS.before(plan ?? { plan: "" }, choice),
+    queryFn: ({ signal }) => client.plans.dryRun({ ...plan!, ...choice }, { signal }),
+    enabled: plan !== undefined,
     placeholderData: keepPreviousData,
     staleTime: 0, // the file may have changed since
   });

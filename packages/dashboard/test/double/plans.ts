@@ -167,7 +167,8 @@ export class DoublePlans {
     if (given["repository"] === "../nowhere") return refuse(response, 400, "NOT_A_REPOSITORY", "../nowhere is not a git repository.", "Say the folder of one.");
     const broken = this.files.find(({ name, problems }) => name === given["plan"] && problems.length > 0);
     if (broken) return refuse(response, 400, "PLAN_INVALID", `The plan ${broken.file} has ${broken.problems.length} problems.`, `See all of them with: dure plan check ${broken.name}`);
-    const view = this.views.get(String(given["plan"]));
+    const name = typeof given["plan"] === "string" ? given["plan"] : /^plan: (\w+)$/m.exec(String(given["text"]))?.[1];
+    const view = this.views.get(name ?? "");
     if (!view) return refuse(response, 404, "PLAN_UNKNOWN", `There is no plan ${String(given["plan"])}.`);
     if (given["dry_run"] === true) return json(response, 200, toWire(only === undefined ? view : { ...view, ports: view.ports.filter(({ id }) => only.includes(id)), levels: [only] }));
     const key = String(request.headers["idempotency-key"] ?? "");

@@ -59,6 +59,8 @@ interface StoredSession {
 const STRICT_CSP =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; font-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
+const NO_COSTS = { since: "2026-10-24", time_zone: "Asia/Seoul", total: { calls: 0, tokens_in: 0, tokens_out: 0, micro_usd: 0, unpriced: 0 }, by_day: [], by_agent: [], by_service: [], budgets: [] };
+
 export class DoubleServer {
   readonly #options: DoubleOptions;
   readonly #server: Server;
@@ -74,6 +76,8 @@ export class DoubleServer {
   readonly journal: { method: string; path: string; key?: string; lastEventId?: string; body?: unknown }[] = [];
   /** The query of every reader of the event log. */
   readonly filters: Record<string, string>[] = [];
+  /** What `/v1/costs` answers. */
+  costs: object = NO_COSTS;
   /** Plans and runs; empty unless a test puts some there. */
   readonly plans = new DoublePlans((event) => this.emit(event));
   #ids = 0;
@@ -163,6 +167,7 @@ export class DoubleServer {
     if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", scopes: ["admin"], person: this.#options.token ? "민준" : null, dev_mode: this.#options.devMode ?? true, locale: "ko" });
     if (path === "/v1/services") return json(response, 200, { items: SERVICES });
     if (this.plans.answer(request, url, body, response)) return;
+    if (path === "/v1/costs") return json(response, 200, this.costs);
     if (path === "/v1/escalations") return json(response, 200, { items: [], next_cursor: null });
     if (path === "/v1/events") return this.#streamEvents(url, last, response);
     if (path === "/v1/agent/chat/stream" && method === "POST") return this.#chat(body as Request, typeof key === "string" ? key : undefined, response);

@@ -1,5 +1,8 @@
-import { isRunOver, type CleanRequest, type DureClient, type RunCleaned, type PlanRunStatus, type PlanStep, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
-import { DureError, isAbort } from "../kernel/errors.ts";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { text as readAll } from "node:stream/consumers";
+import { isRunOver, type CleanRequest, type DureClient, type PlanProblem, type PlanSource, type RunCleaned, type PlanRunStatus, type PlanStep, type PlanView, type PortStatus, type RetryRequest, type RunDetail, type RunOrdered, type RunRequest, type RunsFilter } from "../client/index.ts";
+import { DureError, isAbort, messageOf } from "../kernel/errors.ts";
 import { planProblemText } from "./plan-check.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 import { seconds, watching } from "./plan-watch.ts";
@@ -70,8 +73,33 @@ function printView(view: PlanView, output: Output): void {
 
 // --- runs
 
-/** Begins a run; with `follow` to its end. */
+/** Which plan is meant: one of the team by its name, or the text of a file, `-` that of standard input. Throws `USAGE`, `FILE_UNREADABLE`. */
+export async function planSource(name: string | undefined, file: string | undefined): Promise<PlanSource> {
+  if (name !== undefined && file === undefined) return { plan: name };
+  if (name !== undefined || file === undefined) throw new DureError("USAGE", "Either the name of a plan or --file is needed, and not both.", { class: "input", hint: "dure plan run login, or dure plan run --file draft.yaml" });
+  try {
+    return file === "-" ? { file: "plan.yaml", text: await readAll(process.stdin) } : { file: path.basename(file), text: await readFile(file, "utf8") };
+  } catch (error) {
+    throw new DureError("FILE_UNREADABLE", `The plan ${file} cannot be read: ${messageOf(error)}`, { class: "input", hint: "Give the path of a .yaml, .json or .md file, or - for standard input.", cause: error });
+  }
+}
+
+/** Begins a run; with `follow` to its end. Of a plan with problems each is told with its line. */
 export async function runPlan(request: RunRequest, how: { dryRun: boolean; follow: boolean; key: string | undefined }, command: PlansCommand): Promise<ExitCode> {
+  try {
+    return await begin(request, how, command);
+  } catch (error) {
+    if (error instanceof DureError && error.code === "PLAN_INVALID") for (const problem of problemsIn(error)) command.output.note(planProblemText(problem));
+    throw error;
+  }
+}
+
+function problemsIn({ details }: DureError): readonly PlanProblem[] {
+  const problems = (details as { readonly problems?: unknown } | undefined)?.problems;
+  return Array.isArray(problems) ? (problems as readonly PlanProblem[]) : [];
+}
+
+async function begin(request: RunRequest, how: { dryRun: boolean; follow: boolean; key: string | undefined }, command: PlansCommand): Promise<ExitCode> {
   const { client, output } = command;
   if (how.dryRun) {
     const view = await client.plans.dryRun(request);
@@ -209,7 +237,7 @@ export async function retryPort(id: string, port: string, request: RetryRequest,
 }
 
 /** What a run as a whole can be given: more tokens, or its merge again. */
-export async function retryRun(id: string, { tokens, ...ofPorts }: { tokens: number | undefined; hint: string | undefined; tries: string | undefined; time: string | undefined }, { client, output }: PlansCommand): Promise<ExitCode> {
+export async function retryRun(id: string, { tokens, ...ofPorts }: { tokens: number | undefined; hint: string | undefined; tries: string | undefined; by: string | undefined; time: string | undefined }, { client, output }: PlansCommand): Promise<ExitCode> {
   const [option] = Object.entries(ofPorts).find(([, value]) => value !== undefined) ?? [];
   if (option !== undefined) throw new DureError("USAGE", `--${option} is for a port, and none is named.`, { class: "input", hint: `dure plan retry ${id} PORT --${option} …` });
   if (tokens !== undefined) return told(await client.plans.extend(id, { tokens }), `has ${tokens} tokens more`, output);

@@ -62,8 +62,8 @@ export interface PlanDefinition {
   readonly roles: string;
   readonly limits: { readonly maxConcurrency: number; readonly parallelEnabled: boolean; readonly timeoutPerPortMs: number; readonly tries: number; readonly merge: "at_end" | "as_ready"; readonly budget?: { readonly tokens?: number; readonly microUsd?: number } };
   readonly isolationWanted: "enforced" | "audit";
-  /** What follows from a request outside of the scope: the second one ends the worker, or each is refused and it goes on. */
-  readonly violations: "stop" | "refuse";
+  /** What follows from a request outside of the scope: the second one ends the worker (`stop`), or each is refused and it goes on. `report`: what it changed outside is left out and recorded, and its try goes on. */
+  readonly violations: "stop" | "refuse" | "report";
   /** Who works for whom; `default` for roles without one of their own. */
   readonly workers: readonly { readonly role: string; readonly kind: "acp" | "model" | "command" | "offline"; readonly command?: readonly string[]; readonly model?: string }[];
   readonly contracts: readonly { readonly path: string; readonly by: string }[];
@@ -281,7 +281,28 @@ export interface PlanViolation {
   readonly at: number;
 }
 
+/** The way between the two members of a port's pair; it closes with the port. */
+export interface DirectChannel {
+  readonly id: string;
+  readonly a: PairMember;
+  readonly b: PairMember;
+  readonly status: "active" | "closed";
+}
+
+/** The tries of a port as one record. */
+export interface FeedbackLoop {
+  readonly id: string;
+  readonly tries: number;
+  /** Of the pair and the orchestrator together. */
+  readonly maxTries: number;
+  readonly status: "running" | "success" | "failed" | "escalated";
+  /** `status`: what the worker reported; `feedback`: what the newest test, check or merge of the try said. */
+  readonly rounds: readonly { readonly try: number; readonly by: PairMember | null; readonly status: string | null; readonly feedback: TestFeedback | null }[];
+}
+
 export interface PortDetail extends PlanPort {
+  readonly channel: DirectChannel;
+  readonly loop: FeedbackLoop;
   readonly steps: readonly PlanStep[];
   readonly messages: readonly ChannelMessage[];
   readonly violations: readonly PlanViolation[];
@@ -313,9 +334,15 @@ export interface MergeOutcome {
   readonly updated: string | null;
 }
 
-export interface RunRequest {
-  /** Name or file of a plan. */
-  readonly plan: string;
+/** A plan of the team by its name or file, or the text of one that is no file there; the ending of `file` chooses the reader. */
+export type PlanSource = { readonly plan: string } | { readonly file: string; readonly text: string };
+
+export type RunRequest = PlanSource & RunChoice;
+
+/** What of a plan runs, where, and from what. */
+export interface RunChoice {
+  /** A branch, a tag or a commit. Default: as the plan says. */
+  readonly base?: string | undefined;
   /** Default: as the plan says, else the team's folder. */
   readonly repository?: string | undefined;
   /** Only these ports and what they need. */
@@ -358,6 +385,8 @@ export interface RetryRequest {
   readonly hint?: string | undefined;
   /** Tries more; default 1. */
   readonly tries?: number | undefined;
+  /** Who makes them; default the pair. The orchestrator has the port from then on. */
+  readonly by?: "pair" | "orchestrator" | undefined;
   /** On top of its bounds. */
   readonly tokens?: number | undefined;
   readonly timeMs?: number | undefined;

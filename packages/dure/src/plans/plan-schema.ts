@@ -60,7 +60,7 @@ const filePath = z.string({ error: "must be the path of a file, from the root of
 });
 
 const REF_WORDS = "must be a branch, a tag or a commit";
-const gitRef = z
+export const gitRef = z
   .string({ error: REF_WORDS })
   .max(255, { error: REF_WORDS })
   .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))[^\x00-\x20\x7f~^:?*[\\]*[^\x00-\x20\x7f~^:?*[\\/.]$/, { error: REF_WORDS });

@@ -4,7 +4,7 @@ import { toWire } from "../kernel/wire.ts";
 import type { Plan, Port, WorkerSpec } from "../plans/plan.ts";
 import type { PlanView } from "../plans/run/plan-desk.ts";
 import type { PortDetail, RunDetail } from "../plans/run/plans.ts";
-import type { PlanPort, PlanRun, PlanStep } from "../plans/run/run.ts";
+import { isRunEnded, LEFT_OUT, type PlanPort, type PlanRun, type PlanStep } from "../plans/run/run.ts";
 import { compareClaim } from "../plans/workers/claims.ts";
 import { STALLED_MS } from "../plans/workers/worker.ts";
 
@@ -55,7 +55,7 @@ const planFields = {
   roles: z.string().meta({ description: "hexagonal, modules or own." }),
   limits: z.object({ max_concurrency: z.int(), parallel_enabled: z.boolean(), timeout_per_port_ms: z.number(), tries: z.int(), merge: z.enum(["at_end", "as_ready"]), budget: budget.optional() }),
   isolation_wanted: z.enum(["enforced", "audit"]),
-  violations: z.enum(["stop", "refuse"]).meta({ description: "What follows from a request outside of the scope: the second one ends the worker, or each is refused and it goes on." }),
+  violations: z.enum(["stop", "refuse", "report"] as const satisfies readonly Plan["violations"][]).meta({ description: "What follows from a request outside of the scope: the second one ends the worker (stop), or each is refused and it goes on. With report, what it changed outside all the same is left out and recorded, and its try goes on." }),
   workers: z.array(z.object({ role: z.string(), kind: z.enum(["acp", "model", "command", "offline"]), command: z.array(z.string()).optional(), model: z.string().optional() })).meta({ description: "Who works for whom; `default` for roles without one of their own." }),
   contracts: z.array(z.object({ path: z.string(), by: z.string() })),
 };
@@ -171,9 +171,25 @@ export const RunDetailJson = z
   })
   .meta({ id: "RunDetail" });
 
+const ChannelJson = z
+  .object({ id: z.string(), a: member, b: member, status: z.enum(["active", "closed"]) })
+  .meta({ id: "DirectChannel", description: "The way between the two members of a port's pair; it closes with the port." });
+
+const LoopJson = z
+  .object({
+    id: z.string(),
+    tries: z.int().meta({ description: "Begun, whoever made them." }),
+    max_tries: z.int().meta({ description: "Of the pair and the orchestrator together." }),
+    status: z.enum(["running", "success", "failed", "escalated"]),
+    rounds: z.array(z.object({ try: z.int(), by: member.nullable(), status: z.string().nullable().meta({ description: "What the worker reported; null while it works." }), feedback: z.looseObject({}).nullable().meta({ description: "What the newest test, check or merge of the try said." }) })),
+  })
+  .meta({ id: "FeedbackLoop", description: "The tries of a port as one record." });
+
 export const PortDetailJson = z
   .object({
     ...portStateFields,
+    channel: ChannelJson,
+    loop: LoopJson,
     steps: z.array(StepJson),
     messages: z.array(
       z.object({
@@ -222,13 +238,32 @@ export function detailToWire(run: RunDetail, now: number): z.infer<typeof RunDet
   };
 }
 
-export function portDetailToWire(port: PortDetail, plan: Plan, now: number): z.infer<typeof PortDetailJson> {
+export function portDetailToWire(port: PortDetail, run: Pick<PlanRun, "id" | "plan" | "status">, now: number): z.infer<typeof PortDetailJson> {
+  const triesMade = Math.max(0, ...port.steps.flatMap((step) => (step.kind === "implement" ? [step.try] : [])));
   return {
-    ...portToWire(port, plan.ports[port.position]!, Math.max(0, ...port.steps.flatMap((step) => (step.kind === "implement" ? [step.try] : [])))),
+    ...portToWire(port, run.plan.ports[port.position]!, triesMade),
+    channel: { id: `${run.id}/${port.id}/channel`, a: "implementer", b: "tester", status: isRunEnded(run.status) || port.status === "succeeded" || port.status === "cancelled" ? "closed" : "active" },
+    loop: { id: `${run.id}/${port.id}/loop`, tries: triesMade, max_tries: port.triesPair + port.triesOrchestrator, status: loopStatus(port), rounds: roundsOf(port.steps) },
     steps: port.steps.map((step) => stepToWire(step, now)),
     messages: toWire(port.messages) as z.infer<typeof PortDetailJson>["messages"],
     violations: toWire(port.violations) as z.infer<typeof PortDetailJson>["violations"],
   };
+}
+
+/** A port that failed has asked somebody, unless somebody left it out. */
+function loopStatus({ status, because }: PlanPort): z.infer<typeof LoopJson>["status"] {
+  if (status === "succeeded") return "success";
+  if (status === "failed" && because?.code !== LEFT_OUT.code) return "escalated";
+  return status === "failed" || status === "cancelled" ? "failed" : "running";
+}
+
+/** Steps as tries, oldest first. Source: docs/spec/plans §4. */
+function roundsOf(steps: readonly PlanStep[]): z.infer<typeof LoopJson>["rounds"] {
+  return [...Map.groupBy(steps.filter((step) => step.try > 0), (step) => step.try)].map(([number, made]) => {
+    const worker = made.find(({ kind }) => kind === "implement");
+    const told = made.flatMap(({ kind, output }) => (kind === "integrate" ? [output] : ["accept", "check", "module"].includes(kind) ? [(output as { readonly feedback?: unknown } | null)?.feedback] : [])).filter((feedback) => feedback !== undefined && feedback !== null);
+    return { try: number, by: worker?.member ?? null, status: (worker?.output as StepWork | null | undefined)?.result?.status ?? null, feedback: told.length === 0 ? null : (toWire(told.at(-1)) as Record<string, unknown>) };
+  });
 }
 
 const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit", "startCommit", "isolation", "mode", "report", "tokensIn", "tokensOut", "tokensMost", "startedBy", "createdAt", "updatedAt", "finishedAt", "cleanedAt"] as const satisfies readonly (keyof PlanRun)[];
@@ -252,7 +287,7 @@ function portToWire(port: PlanPort, definition: Port, triesMade: number): z.infe
 
 /** Of a step of a worker that has ended; other kinds have neither. */
 interface StepWork {
-  readonly result?: { readonly claimedFiles: readonly string[]; readonly error?: unknown };
+  readonly result?: { readonly status?: string; readonly claimedFiles: readonly string[]; readonly error?: unknown };
   readonly changes?: readonly { readonly path: string }[];
 }
 

@@ -5,9 +5,12 @@ import { z } from "zod";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { NOTE_MOST } from "../kernel/escalation.ts";
 import { toWire } from "../kernel/wire.ts";
+import { gitRef } from "../plans/plan-schema.ts";
+import type { PlanChoice } from "../plans/run/plan-desk.ts";
 import type { RunFrame } from "../plans/run/plans.ts";
 import { isRunEnded, type RunOrder } from "../plans/run/run.ts";
 import { parseTestFeedback } from "../plans/workers/feedback.ts";
+import { hasScope } from "./access.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
@@ -23,13 +26,23 @@ const portIds = z.array(portId).max(10_000);
 const repository = z.string().min(1).max(1_000).optional().meta({ description: "Folder of the repository, from the team's folder. Default: as the plan says, else the team's." });
 const hint = z.string().trim().min(1).max(NOTE_MOST).optional();
 
-const StartBody = z.object({
-  plan: name.meta({ description: "Name or file of a plan in the team's folder `plans`." }),
-  repository,
-  only: portIds.optional().meta({ description: "Only these ports and what they need." }),
-  from: portIds.optional().meta({ description: "These ports and what needs them; what they need is taken as done at the base." }),
-  dry_run: z.boolean().optional().meta({ description: "Begins nothing; says what would be done." }),
-});
+const planFile = z.string().min(1).max(300).meta({ description: "As it would be called; its ending chooses the reader: .yaml, .json or .md." });
+
+const StartBody = z
+  .object({
+    plan: name.optional().meta({ description: "Name or file of a plan in the team's folder `plans`. Either this or `text`." }),
+    text: z.string().min(1).optional().meta({ description: "A plan that is no file there; it is checked as one. What reaches beyond its tree (`isolation: audit`, `env`, `writable`, `allow_home`) needs the scope admin." }),
+    file: planFile.optional().meta({ description: "What `text` would be called: .yaml, .json or .md. Default plan.yaml." }),
+    base: gitRef.optional().meta({ description: "A branch, a tag or a commit to begin from, instead of the plan's `base`." }),
+    repository,
+    only: portIds.optional().meta({ description: "Only these ports and what they need." }),
+    from: portIds.optional().meta({ description: "These ports and what needs them; what they need is taken as done at the base." }),
+    dry_run: z.boolean().optional().meta({ description: "Begins nothing; says what would be done." }),
+  })
+  .superRefine(({ plan, text, file }, context) => {
+    if ((plan === undefined) === (text === undefined)) context.addIssue({ code: "custom", path: ["plan"], message: "either `plan` or `text` is needed, and not both" });
+    if (file !== undefined && text === undefined) context.addIssue({ code: "custom", path: ["file"], message: "is the name of a `text`, and there is none" });
+  });
 
 const StartHeaders = z.looseObject({
   "idempotency-key": z
@@ -50,6 +63,7 @@ const RetryBody = z
   .object({
     hint: hint.meta({ description: "Told to the next try." }),
     tries: z.int().min(0).max(20).optional().meta({ description: "Tries more. Default 1." }),
+    by: z.enum(["pair", "orchestrator"]).optional().meta({ description: "Who makes them: the pair (default), or the plan's orchestrator, who has the port from then on." }),
     tokens: z.int().min(1).max(1_000_000_000).optional().meta({ description: "On top of its bound." }),
     time_ms: z.int().min(1).max(604_800_000).optional().meta({ description: "Milliseconds on top of its time." }),
     grant: z.object({ path: z.string().min(1).max(1_024), wants: z.enum(["read", "own"]) }).optional().meta({ description: "A path that it may use beside the plan." }),
@@ -119,7 +133,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       schema: {
         tags,
         summary: "Finds problems in the text of a plan that is no file yet",
-        body: z.object({ file: z.string().min(1).max(300).meta({ description: "As it would be called; its ending chooses the reader: .yaml, .json or .md." }), text: z.string() }),
+        body: z.object({ file: planFile, text: z.string() }),
         response: { 200: z.object({ ok: z.boolean(), problems: z.array(PlanProblemJson) }), ...problems(400, 401, 403, 413) },
       },
     },
@@ -150,13 +164,14 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
 
   app.post(
     "/v1/runs",
-    { config: act, schema: { tags, summary: "Begins a run of a plan; with dry_run only says what would be done", headers: StartHeaders, body: StartBody, response: { 200: PlanViewJson, 202: RunJson, ...problems(400, 401, 403, 404, 409, 422) } } },
+    { config: act, bodyLimit: LARGE_BODY, schema: { tags, summary: "Begins a run of a plan; with dry_run only says what would be done", headers: StartHeaders, body: StartBody, response: { 200: PlanViewJson, 202: RunJson, ...problems(400, 401, 403, 404, 409, 413, 422) } } },
     async (request, reply) => {
-      const { plan, dry_run, ...rest } = request.body;
+      const { plan = "", text, file = "plan.yaml", dry_run, ...rest } = request.body;
       const who = callerOf(request);
-      if (dry_run) return reply.code(200).send(viewToWire(await desk.dryRun({ name: plan, ...rest }, { signal: whileAsked(reply) })));
+      const choice: PlanChoice = { ...rest, source: text === undefined ? { name: plan } : { file, text }, mayReachOut: hasScope(request.principal!, "admin") };
+      if (dry_run) return reply.code(200).send(viewToWire(await desk.dryRun(choice, { signal: whileAsked(reply) })));
       const given = request.headers["idempotency-key"];
-      const run = await desk.start({ name: plan, ...rest, tenant: who.tenant, by: who.name, key: given === undefined ? undefined : `http:${who.name}:${given}` }, { signal: closing });
+      const run = await desk.start({ ...choice, tenant: who.tenant, by: who.name, key: given === undefined ? undefined : `http:${who.name}:${given}` }, { signal: closing });
       noted(request, "run.start", run.id);
       return reply.code(202).send(runToWire(run));
     },
@@ -278,7 +293,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     async (request) => {
       const { tenant } = callerOf(request);
       const [run, port] = await Promise.all([runs.get(request.params.id, { tenant }), runs.port(request.params.id, request.params.port, { tenant })]);
-      return portDetailToWire(port, run.plan, parts.clock.now());
+      return portDetailToWire(port, run, parts.clock.now());
     },
   );
 
@@ -311,8 +326,8 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     "/v1/runs/:id/ports/:port/retry",
     { config: act, schema: { tags, summary: "Gives a failed port another try, then its dependents go on; an ended run goes on with it", params: portParams, body: RetryBody, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
     (request, reply) => {
-      const { hint: words, tries = 1, tokens, time_ms, grant } = request.body ?? {};
-      const wish: RunOrder = { type: "retry", port: request.params.port, tries, ...(words !== undefined && { hint: words }), ...(tokens !== undefined && { tokens }), ...(time_ms !== undefined && { timeMs: time_ms }), ...(grant && { grant }) };
+      const { hint: words, tries = 1, by, tokens, time_ms, grant } = request.body ?? {};
+      const wish: RunOrder = { type: "retry", port: request.params.port, tries, ...(by === "orchestrator" && { by }), ...(words !== undefined && { hint: words }), ...(tokens !== undefined && { tokens }), ...(time_ms !== undefined && { timeMs: time_ms }), ...(grant && { grant }) };
       return order(request, reply, request.params.id, wish);
     },
   );

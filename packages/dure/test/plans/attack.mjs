@@ -21,6 +21,7 @@ reads("another port's file", () => readFileSync("src/stock/stock.mjs", "utf8"));
 reads("another port's file by a program", () => sh("cat src/*/*.mjs"));
 reads("another port's file from git", () => sh("git show HEAD:src/stock/stock.mjs"));
 reads("another port's tree", () => sh("cat ../../stock/tree/src/stock/stock.mjs"));
+reads("another port's tree by its whole path", () => readFileSync(`${store}/../ports/stock/tree/src/stock/stock.mjs`, "utf8"));
 reads("the person's file", () => readFileSync(`${repository}/src/stock/stock.mjs`, "utf8"));
 reads("what the person never committed", () => readFileSync(`${repository}/.env`, "utf8"));
 reads("the person's file through another root", () => sh(`cat /proc/[0-9]*/root'${repository}'/.env || true`));

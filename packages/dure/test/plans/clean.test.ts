@@ -5,19 +5,19 @@ import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
-import { realPlan, startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";
+import { realPlan, startRealRuns, testRepository, type RealRunsOptions, type TestRepository } from "./real-runs.ts";
 
 const SCRIPT = `ports: { a: { implementer: [{ edits: [{ path: src/a/a.txt, content: "made" }] }, { edits: [{ path: src/a/a.txt, content: "again" }] }] }, hold: { implementer: [{ hang: true }] } }`;
 const PLAN = (acceptance: string, id = "a"): string => `plan: one\nroles: modules\nlimits: { tries: 1 }\nworkers: { default: { kind: offline } }\nports:\n  - { id: ${id}, role: ${id}, goal: g, owns: [src/${id}/**], acceptance: ${JSON.stringify(acceptance)} }\n`;
 
-async function open(): Promise<{ runs: TestRuns; repository: TestRepository; home: string }> {
+async function open(more: Pick<RealRunsOptions, "onHourly"> = {}): Promise<{ runs: TestRuns; repository: TestRepository; home: string }> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const { url } = stack.use(await testDatabase());
   const repository = stack.use(await testRepository({ "README.md": "A shop.\n" }));
   const home = await mkdtemp(join(tmpdir(), "dure-home-"));
   stack.defer(() => rm(home, { recursive: true, force: true }));
-  return { runs: stack.use(await startRealRuns({ url, home, script: SCRIPT })), repository, home };
+  return { runs: stack.use(await startRealRuns({ url, home, script: SCRIPT, ...more })), repository, home };
 }
 
 async function run({ runs, repository }: { runs: TestRuns; repository: TestRepository }, acceptance = "true"): Promise<PlanRun> {
@@ -93,8 +93,9 @@ test("a cleaning that died in the middle is finished by the next one, and until 
   expect(await refsOf(at.repository, id)).toBe("");
 });
 
-test("rows of a run age with its files: one that was not cleaned is not forgotten", { timeout: 90_000 }, async () => {
-  const at = await open();
+test("rows of a run age with its files: one that was not cleaned is not forgotten; after 90 days files go by themselves, without force", { timeout: 90_000 }, async () => {
+  let hour = (): void => {};
+  const at = await open({ onHourly: (work) => (hour = work) });
   const first = await run(at);
   const second = await run(at);
   await at.runs.plans.clean({ run: second.id });
@@ -105,4 +106,16 @@ test("rows of a run age with its files: one that was not cleaned is not forgotte
 
   expect(gone).toBe(1);
   expect((await plans.list()).items.map(({ id }) => id)).toEqual([first.id]);
+
+  await at.repository.git("branch", "-D", "dure/one-2");
+  const unmerged = await run(at);
+  await at.repository.git("branch", "-D", unmerged.report!.branch!);
+  const young = await run(at);
+  await database.query({ text: "update dure.plan_runs set finished_at = clock_timestamp() - case when id = $1 then interval '89 days' else interval '91 days' end" }, [young.id]);
+  hour();
+  await expect.poll(() => isThere(first.folder), { timeout: 20_000 }).toBe(false);
+  hour(); // again, so that whatever follows the first one has been looked at
+  await expect.poll(async () => (await plans.get(first.id)).cleanedAt !== null, { timeout: 20_000 }).toBe(true);
+  expect([await isThere(unmerged.folder), await isThere(young.folder)]).toEqual([true, true]);
+  expect((await plans.get(unmerged.id)).cleanedAt).toBeNull();
 });

@@ -30,8 +30,8 @@ interface Result {
 /** Runs the command line as a person does: another process. */
 function dure(args: readonly string[], { url = at.server.url, cwd = folder, input = "", env = {} }: { url?: string; cwd?: string; input?: string; env?: Readonly<Record<string, string>> } = {}): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const { PATH = "", HOME = "" } = process.env;
-    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd, env: { PATH, HOME, DURE_URL: url, ...env }, stdio: ["pipe", "pipe", "pipe"] });
+    const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
+    const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd, env: { PATH, HOME, NODE_COMPILE_CACHE, DURE_URL: url, ...env }, stdio: ["pipe", "pipe", "pipe"] });
     const result = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));
@@ -108,6 +108,27 @@ test("plans are listed and shown, a run is followed line by line to its end, loo
   expect(preview.stdout).toMatch(new RegExp(`${id} +shop +would be cleaned`));
   expect(cleaned).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(new RegExp(`${id} +shop +cleaned`)) as string });
   expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("RUN_CLEANED") as string });
+});
+
+test("run takes a plan from a file that is not the team's, or from a pipe, and another branch; what is wrong in it is told with its line", { timeout: 60_000 }, async () => {
+  const text = "plan: mine\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: price, role: price, goal: Write prices., owns: [src/price/**], acceptance: 'true' }\n";
+  await writeFile(join(folder, "mine.yaml"), text);
+  const develop = await at.repository.branch("develop", { "DEVELOP.md": "Here it goes on.\n" });
+  const dry = ["--dry-run", "--json"];
+  const [file, piped, wrong, missing, both, neither] = await Promise.all([
+    dure(["plan", "run", "--file", "mine.yaml", "--base", "develop", ...dry]),
+    dure(["plan", "run", "--file", "-", ...dry], { input: text }),
+    dure(["plan", "run", "--file", "-"], { input: text.replace("role: price,", "role: price, dependsOn: [nobody],") }),
+    dure(["plan", "run", "--file", "nothing.yaml"]),
+    dure(["plan", "run", "shop", "--file", "mine.yaml"]),
+    dure(["plan", "run"]),
+  ]);
+
+  expect([file.exitCode, JSON.parse(file.stdout)]).toMatchObject([0, { plan: "mine", file: "mine.yaml", base: "develop", base_commit: develop }]);
+  expect([piped.exitCode, JSON.parse(piped.stdout)]).toMatchObject([0, { plan: "mine", file: "plan.yaml", base: "HEAD" }]);
+  expect(wrong).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^plan\.yaml:5:\d+ ports\.0\.dependsOn.*nobody[^]*PLAN_INVALID/) as string });
+  expect(missing).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("FILE_UNREADABLE") as string });
+  for (const result of [both, neither]) expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("not both") as string });
 });
 
 test("a run is steered from the command line, and ends with 1 when it does not end in success", { timeout: 120_000 }, async () => {

@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { makeShop } from "../../../../examples/dev-team/repository.ts";
-import { testDatabase } from "../../src/durable/test-database.ts";
+import { testDatabase, testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import type { ContextManifest } from "../../src/plans/context/prompt.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
 import { LeaderProcess } from "./leader-process.ts";
@@ -17,8 +16,10 @@ import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 
 const PLANS = new URL("../../../../examples/plans/", import.meta.url);
 const SCRIPT = fileURLToPath(new URL("dev-team.offline.yaml", PLANS));
+const EXAMPLE = fileURLToPath(new URL("../../../../examples/run/dev-team.ts", import.meta.url));
+const IS_LONG = process.env["DURE_TEST_LONG"] === "1";
 /** Source: docs/spec/plans §9; three in the ordinary run. */
-const SEEDS = process.env["DURE_TEST_LONG"] === "1" ? 100 : 3;
+const SEEDS = IS_LONG ? 100 : 3;
 const FIRST_SEED = Number(process.env["DURE_TEST_SEED"] ?? "1");
 
 interface World {
@@ -74,26 +75,27 @@ function numbers(seed: number): () => number {
   };
 }
 
-/** What a run comes to that nobody disturbs; the first test sees one. */
-let undisturbed: readonly string[] = [];
+/** The files of a run that nobody disturbs, as git names them; the first test sees one. */
+let undisturbed: string | undefined;
 
-test("the team of the example mends what its tests find, asks a person about the discounts, and keeps the rest", { timeout: 300_000 }, async () => {
-  const world = await openWorld();
-  const leader = world.lead();
-  const id = await begin(world);
-  const run = await ended(world, id, () => leader);
-  const { records } = world.watcher.plans;
-  const steps = await records.steps(id);
-  const tries = Object.fromEntries(run.plan.ports.map(({ id: port }) => [port, Math.max(...steps.filter((step) => step.port === port).map((step) => step.try))]));
+test("the example dev-team, by its one command: first tries fail, feedback mends them, a person is asked about the discounts, and all that it checks of itself holds", { timeout: 300_000 }, async () => {
+  const stack = new AsyncDisposableStack();
+  onTestFinished(() => stack.disposeAsync());
+  const { url } = stack.use(await testDatabaseUrl());
+  const child = spawn(process.execPath, ["--conditions=dure-source", EXAMPLE], { env: { ...process.env, DATABASE_URL: url }, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (said += text));
 
-  expect(run).toMatchObject({ status: "partial", mode: { mode: "parallel" }, report: { branch: "dure/dev-team", missing: [{ port: "discount", because: { code: "TRIES_EXHAUSTED" } }], integration: { passed: true } } });
-  expect(tries).toEqual({ money: 2, stock: 1, cart: 2, discount: 5, receipt: 2, api: 2 });
-  const { items } = await world.watcher.inbox.list({ tenant: "", run: id, status: "open" });
-  expect(items.map(({ type, severity }) => `${type} ${severity}`)).toEqual(["test_failure high"]);
-  const manifests = (await Promise.all(steps.filter(({ member }) => member !== null).map((step) => records.manifest(id, step.id)))).filter((manifest): manifest is ContextManifest => manifest !== null);
-  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-  expect(sum(manifests.map(({ total }) => total))).toBeLessThan(0.7 * sum(manifests.map(({ fullContext }) => fullContext)));
-  undisturbed = await treeOf(world.repository, "dure/dev-team");
+  const [exitCode] = (await once(child, "close")) as [number | null];
+  undisturbed = /^result: dure\/dev-team, whose files are ([0-9a-f]{40})$/m.exec(said)?.[1];
+
+  const checks = said.split("\n").filter((line) => /^ {2}[✓✗] /.test(line));
+  expect(checks.length, said).toBe(10);
+  // How long it takes is for a machine with nothing else to do.
+  expect(checks.filter((line) => line.startsWith("  ✗") && (IS_LONG || !line.includes("took less than"))), said).toEqual([]);
+  if (IS_LONG) expect(exitCode).toBe(0);
+  expect(said).toMatch(/^\d+ % fewer tokens than full context in \d+ prompts/m);
+  expect(undisturbed, said).toBeDefined();
 });
 
 test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))("kill -9 of whoever leads, at moments of seed %i: the same tree, no commit lost, nothing finished is done again", { timeout: 600_000 }, async (seed) => {
@@ -115,7 +117,7 @@ test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))("kill
   const run = await ended(world, id, () => leader);
 
   expect(run.report).toMatchObject({ branch: "dure/dev-team", kept: ["money", "stock", "cart", "receipt", "api"], missing: [{ port: "discount" }], integration: { passed: true } });
-  expect(await treeOf(world.repository, "dure/dev-team")).toEqual(undisturbed);
+  expect(await git(world.repository, "rev-parse", "dure/dev-team^{tree}")).toBe(undisturbed);
   expect(await git(world.repository, "rev-parse", "HEAD", "main")).toBe(before);
   const steps = await world.watcher.plans.records.steps(id);
   for (const step of steps) {
@@ -151,8 +153,3 @@ test("when the process that leads is killed, another one of the same machine goe
   const run = await ended(world, id, () => leaders[other]!);
   expect(run.report).toMatchObject({ kept: ["money", "stock", "cart", "receipt", "api"], missing: [{ port: "discount" }], integration: { passed: true } });
 });
-
-/** Paths and contents of a commit, as git names them. */
-async function treeOf(folder: string, commit: string): Promise<readonly string[]> {
-  return (await git(folder, "ls-tree", "-r", commit)).split("\n").map((line) => line.split(/\s+/).slice(2).join(" "));
-}

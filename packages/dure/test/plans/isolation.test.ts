@@ -1,10 +1,12 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
+import { openSandbox } from "../../src/plans/sandbox/sandbox.ts";
 import { realPlan, startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";
 
 const ATTACK = fileURLToPath(new URL("attack.mjs", import.meta.url));
@@ -21,14 +23,18 @@ const FILES = {
 };
 const UNCOMMITTED = { ".env": "KEY=not-for-price\n" };
 
-async function open({ homeInside = false }: { homeInside?: boolean } = {}): Promise<{ runs: TestRuns; repository: TestRepository; home: string }> {
+/** How workers are kept apart; `undefined`: as this machine does it. */
+type Kind = "other-user" | undefined;
+
+async function open({ homeInside = false, kind }: { homeInside?: boolean; kind?: Kind } = {}): Promise<{ runs: TestRuns; repository: TestRepository; home: string }> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const { url } = stack.use(await testDatabase());
   const repository = stack.use(await testRepository(FILES));
   const home = await mkdtemp(homeInside ? join(repository.folder, ".dure-") : join(tmpdir(), "dure-home-"));
   stack.defer(() => rm(home, { recursive: true, force: true }));
-  return { runs: stack.use(await startRealRuns({ url, home })), repository, home };
+  const sandbox = kind && (await openSandbox({ wanted: "enforced", kinds: [kind], folder: join(home, "sandbox"), clock: systemClock }));
+  return { runs: stack.use(await startRealRuns({ url, home, ...(sandbox && { sandbox }) })), repository, home };
 }
 
 const planWith = (command: readonly string[], more = ""): string => `
@@ -46,14 +52,16 @@ async function ended(runs: TestRuns, id: string): Promise<void> {
   await expect.poll(async () => (await runs.plans.get(id)).finishedAt !== null, { timeout: 60_000, interval: 50 }).toBe(true);
 }
 
-/** The attack as its worker's command; the store's place is only known when the run is: a worker would find it by looking. */
-const attack = (repository: TestRepository, mark: string, ...more: string[]): readonly string[] => ["sh", "-c", `exec node ${ATTACK} ${repository.folder} "$(dirname "$(dirname "$(dirname "$PWD")")")/store.git" ${[mark, ...more].join(" ")}`];
+/** The attack as its worker's command, which knows where dure keeps what. */
+const attack = (repository: TestRepository, home: string, mark: string, ...more: string[]): readonly string[] => ["sh", "-c", `exec node ${ATTACK} ${repository.folder} "${home}/plans/$DURE_RUN/store.git" ${[mark, ...more].join(" ")}`];
+/** Only root becomes another user. */
+const KINDS: readonly Kind[] = process.getuid?.() === 0 ? [undefined, "other-user"] : [undefined];
 
 test("every attack succeeds where nothing keeps workers apart, so the next test shows what does", { timeout: 120_000 }, async () => {
-  const { runs, repository } = await open();
+  const { runs, repository, home } = await open();
   await repository.write(UNCOMMITTED);
 
-  const { id } = await runs.plans.run({ plan: realPlan(planWith(attack(repository, "control", "control"), "isolation: audit")), repository: repository.folder, by: "me" });
+  const { id } = await runs.plans.run({ plan: realPlan(planWith(attack(repository, home, "control", "control"), "isolation: audit")), repository: repository.folder, by: "me" });
   await ended(runs, id);
   const port = await runs.plans.port(id, "price");
 
@@ -64,14 +72,14 @@ test("every attack succeeds where nothing keeps workers apart, so the next test 
   expect((await runs.plans.get(id)).report?.missing.map(({ port: name }) => name) ?? ["price"]).toContain("price");
 });
 
-test("a worker that ignores everything reads and changes nothing but its own files, and what it left behind cannot write any more", { timeout: 120_000 }, async () => {
-  const { runs, repository, home } = await open();
+test.for(KINDS)("a worker that ignores everything reads and changes nothing but its own files, and what it left behind cannot write any more (%s)", { timeout: 120_000 }, async (kind) => {
+  const { runs, repository, home } = await open({ kind });
   const before = await repository.fingerprint();
   const config = await readFile(join(repository.folder, ".git", "config"), "utf8");
   const mark = `mark-${process.pid}`;
   await repository.write(UNCOMMITTED);
 
-  const { id } = await runs.plans.run({ plan: realPlan(planWith(attack(repository, mark))), repository: repository.folder, by: "me" });
+  const { id } = await runs.plans.run({ plan: realPlan(planWith(attack(repository, home, mark))), repository: repository.folder, by: "me" });
   await ended(runs, id);
   const run = await runs.plans.get(id);
   const port = await runs.plans.port(id, "price");
@@ -96,10 +104,29 @@ test("a worker that ignores everything reads and changes nothing but its own fil
   expect(await readdir(join(home, "plans"))).toEqual([id]);
 });
 
-test("a worker works in a tree below the person's own files, which it does not see, with the software that lies there", { timeout: 120_000 }, async () => {
+test.for(KINDS.filter((kind) => kind !== undefined))("as %s nothing begins where that user could read what is to be hidden, and the run says what to close", { timeout: 120_000 }, async (kind) => {
+  const { runs, repository, home } = await open({ kind });
+  await Promise.all([chmod(home, 0o755), chmod(repository.folder, 0o755)]);
+  await repository.write(UNCOMMITTED);
+
+  const { id } = await runs.plans.run({ plan: realPlan(planWith(["sh", "-c", `cat ${repository.folder}/.env; touch src/price/begun`])), repository: repository.folder, by: "me" });
+  await ended(runs, id);
+  const run = await runs.plans.get(id);
+  const { steps } = await runs.plans.port(id, "price");
+
+  expect(run.status).toBe("failed");
+  const [missing] = run.report!.missing.filter(({ port }) => port === "price");
+  expect(missing!.because).toMatchObject({ code: "WORKER_NOT_STARTED", message: expect.stringContaining("every user of the machine can read") as string, hint: expect.stringMatching(/^chmod go-rwx \//) as string });
+  expect(steps.map(({ kind: step, output }) => [step, (output as { changes: unknown[] }).changes])).toEqual([["implement", []]]);
+  expect(JSON.stringify(steps)).not.toContain("not-for-price");
+});
+
+test("a worker works in a tree below the person's own files, which it does not see, with the software that lies there and no variable that is not its own", { timeout: 120_000 }, async () => {
+  for (const name of ["DURE_TOKEN", "DATABASE_URL", "OPENAI_API_KEY", "DISCORD_TOKEN_RUDA", "SSH_AUTH_SOCK", "OF_THE_PERSON"]) vi.stubEnv(name, "not-for-price");
+  onTestFinished(() => void vi.unstubAllEnvs());
   const { runs, repository } = await open({ homeInside: true });
   await repository.write({ ...UNCOMMITTED, "node_modules/.bin/tool": "#!/bin/sh\necho tool\n" });
-  const look = `cat ${repository.folder}/.env ../../../../../../src/stock/stock.mjs; sh ${repository.folder}/node_modules/.bin/tool > src/price/tool.txt; ls ${repository.folder} >> src/price/tool.txt; echo "export const price = (cents) => (cents / 100).toFixed(2);" > src/price/price.mjs`;
+  const look = `cat ${repository.folder}/.env ../../../../../../src/stock/stock.mjs; sh ${repository.folder}/node_modules/.bin/tool > src/price/tool.txt; ls ${repository.folder} >> src/price/tool.txt; env > src/price/env.txt; echo "export const price = (cents) => (cents / 100).toFixed(2);" > src/price/price.mjs`;
 
   const { id } = await runs.plans.run({ plan: realPlan(planWith(["sh", "-c", look])), repository: repository.folder, by: "me" });
   await ended(runs, id);
@@ -108,6 +135,11 @@ test("a worker works in a tree below the person's own files, which it does not s
   expect((await runs.plans.get(id)).status, JSON.stringify(port.steps.map(({ log }) => log))).toBe("success");
   expect(port.steps.map(({ log }) => log).join("")).not.toContain("not-for-price");
   expect((await repository.git("show", `refs/dure/${id}/ports/price/result:src/price/tool.txt`)).split("\n").map((name) => name.replace(/^\.dure-.*/, ".dure"))).toEqual(["tool", "node_modules"]);
+  const environment = await repository.git("show", `refs/dure/${id}/ports/price/result:src/price/env.txt`);
+  expect(environment).not.toContain("not-for-price");
+  const names = environment.split("\n").map((line) => line.split("=", 1)[0]!);
+  const own = /^(DURE_(RUN|PORT_ID|WORKER|LISTEN|HOOK_URL|HOOK_TOKEN|MEMBER|ATTEMPT|ROUND|PROMPT_FILE|SANDBOX)|PATH|LANG|LC_ALL|TZ|HOME|TMPDIR|CI|NO_COLOR|TERM|GIT_OPTIONAL_LOCKS|PWD|OLDPWD|SHLVL|_)$/;
+  expect(names.filter((name) => !own.test(name))).toEqual([]);
 });
 
 test("a worker that makes one file more than a port may have, or one huge one, is refused and nothing of it lands", { timeout: 120_000 }, async () => {

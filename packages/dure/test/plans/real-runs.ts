@@ -25,6 +25,8 @@ export interface TestRepository extends AsyncDisposable {
   readonly folder: string;
   git(...args: string[]): Promise<string>;
   write(files: Readonly<Record<string, string>>): Promise<void>;
+  /** Makes a branch off main with one commit more, which it gives back; the working tree stays where it is. */
+  branch(name: string, files: Readonly<Record<string, string>>): Promise<string>;
   /** Everything that dure may not change: HEAD, branches that are the person's, the index, files. */
   fingerprint(): Promise<string>;
 }
@@ -46,6 +48,14 @@ export async function testRepository(files: Readonly<Record<string, string>>): P
     folder,
     git,
     write,
+    branch: async (name, texts) => {
+      await git("checkout", "--quiet", "-b", name, "main");
+      await write(texts);
+      await git("add", "--all");
+      await git("commit", "--quiet", "-m", name);
+      await git("checkout", "--quiet", "main");
+      return git("rev-parse", name);
+    },
     fingerprint: async () => [await git("rev-parse", "HEAD"), await git("symbolic-ref", "HEAD"), await git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main"), await git("status", "--porcelain=v2", "--untracked-files=all"), await git("ls-files", "--stage")].join("\n"),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
@@ -70,6 +80,8 @@ export interface RealRunsOptions {
   /** Where tools of workers report tests. */
   readonly hookUrl?: () => string | undefined;
   readonly stalledMs?: number;
+  /** Gets what the runs do every hour, to do it at once. */
+  readonly onHourly?: (work: () => void) => void;
 }
 
 /** One process that leads real runs: git, sandbox, processes, tests; workers do what the script says. */
@@ -88,6 +100,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
     plans: {
       home: options.home,
       logger,
+      ...(options.onHourly && { clock: { ...clock, every: (ms: number, work: () => void) => (ms === 3_600_000 ? options.onHourly!(work) : undefined, clock.every(ms, work)) } }),
       ...(options.hostGoneMs !== undefined && { hostGoneMs: options.hostGoneMs }),
       ...(options.remote && { elsewhere: elsewhere({ git, repository: options.remote.repository, remote: options.remote.address, env: process.env, home: options.home, host, plans: options.home }) }),
       resolveBase: async (folder, base, { signal }) => {

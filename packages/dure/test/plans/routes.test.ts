@@ -56,6 +56,57 @@ test("a dry run begins nothing and says what only some ports would need", async 
   expect((await dure.plans.runs({ plan: "shop" })).items).toEqual([]);
 });
 
+const TEXT = `
+plan: drafted
+roles: modules
+violations: report
+workers: { default: { kind: offline } }
+ports:
+  - { id: price, role: price, goal: Write prices., owns: [src/price/**], tests: [test/price/**], acceptance: node --test test/price/*.test.mjs }
+`;
+
+test("a plan that is no file runs from its text and from another branch, is checked like a file, and is the same run for the same key", { timeout: 120_000 }, async () => {
+  const main = await at.repository.git("rev-parse", "main");
+  const next = await at.repository.branch("next", { "src/price/next.mjs": "export const next = true;\n" });
+  const send = (body: object, key = "text-once"): Promise<Response> => at.server.post("/v1/runs", body, { "idempotency-key": key });
+  const wrong = await send({ file: "mine/draft.yaml", text: TEXT.replace("role: price,", "role: price, dependsOn: [nobody],") }, "wrong");
+  const refused = await Promise.all([send({}, "a"), send({ plan: "shop", text: TEXT }, "b"), send({ plan: "shop", file: "a.yaml" }, "c"), send({ text: "" }, "d"), send({ plan: "shop", base: "--upload-pack=x" }, "e")]);
+  const unknown = await send({ plan: "shop", base: "nowhere" }, "f");
+  const [dry, byName] = [await dure.plans.dryRun({ file: "draft.yaml", text: TEXT }), await dure.plans.dryRun({ plan: "shop", base: "next" })];
+  const [first, second, other] = [await send({ file: "draft.yaml", text: TEXT, base: "next" }), await send({ file: "draft.yaml", text: TEXT, base: "next" }), await send({ file: "draft.yaml", text: TEXT })];
+  const { run } = await followed((await first.clone().json()) as PlanRun);
+  const merged = await dure.plans.merge(run.id);
+
+  expect([wrong.status, await wrong.json()]).toMatchObject([400, { code: "PLAN_INVALID", problems: [{ file: "mine/draft.yaml", line: 7, message: expect.stringContaining("nobody") as string }] }]);
+  expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
+  expect([unknown.status, await unknown.json()]).toMatchObject([400, { code: "BASE_UNKNOWN" }]);
+  expect(dry).toMatchObject({ plan: "drafted", file: "draft.yaml", base: "HEAD", baseCommit: main, violations: "report", levels: [["price"]] });
+  expect([byName.base, byName.baseCommit]).toEqual(["next", next]);
+  expect([first.status, second.status, other.status]).toEqual([202, 202, 422]);
+  expect(((await second.json()) as PlanRun).id).toBe(run.id);
+  expect(run).toMatchObject({ plan: "drafted", status: "success", baseCommit: next, definition: { base: "next" }, report: { branch: "dure/drafted" } });
+  expect(merged).toMatchObject({ kind: "fast-forward", target: "next" });
+  expect((await at.repository.git("ls-tree", "--name-only", "next", "src/price/")).split("\n")).toEqual(["src/price/next.mjs", "src/price/price.mjs"]);
+  expect(await at.repository.git("rev-parse", "main")).toBe(main);
+  expect((await dure.plans.list()).map(({ name }) => name)).not.toContain("drafted");
+});
+
+test("what a text asks for beyond its own tree only an admin may run; the team's own files may ask for it", async () => {
+  const auth = new MemoryTokenStore();
+  await using guarded = await at.serve({ auth });
+  const tokenOf = async (scopes: Scope[]): Promise<string> => (await auth.create({ name: "test", scopes, tenant: "reach" })).token;
+  const client = async (scopes: Scope[]): Promise<DureClient> => new DureClient({ baseUrl: guarded.url, token: await tokenOf(scopes) });
+  const [runner, admin] = [await client(["plans"]), await client(["admin"])];
+  const reaching = [["violations: report", "isolation: audit"], ["{ kind: offline }", "{ kind: offline, env: [DATABASE_URL] }"], ["{ kind: offline }", "{ kind: offline, writable: [~/.ssh] }"], ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"]].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
+
+  for (const [index, reach] of ["isolation: audit", "workers.default.env", "workers.default.writable", "workers.price.allow_home"].entries()) {
+    for (const call of [() => runner.plans.start(reaching[index]!), () => runner.plans.dryRun(reaching[index]!)]) await expect(call()).rejects.toMatchObject({ code: "PLAN_REACHES_OUT", details: { status: 403, reach: [reach] } });
+    expect((await admin.plans.dryRun(reaching[index]!)).plan).toBe("drafted");
+  }
+  expect((await runner.plans.dryRun({ file: "draft.yaml", text: TEXT })).plan).toBe("drafted");
+  expect((await runner.plans.runs()).items).toEqual([]);
+});
+
 test("a run is begun once per key, watched to its end, looked at in every part, and merged", { timeout: 120_000 }, async () => {
   const begin = (more: object = {}): Promise<Response> => at.server.post("/v1/runs", { plan: "shop", ...more }, { "idempotency-key": "once" });
   const [first, second, third] = [await begin(), await begin(), await begin({ only: ["price"] })];
@@ -80,6 +131,7 @@ test("a run is begun once per key, watched to its end, looked at in every part, 
   expect(price.steps[2]!.output).toMatchObject({ feedback: { success: false, failedTests: [{ name: "a price is written with two digits" }] }, exitCode: 1 });
   expect(JSON.stringify(price)).not.toMatch(/hook_/);
   expect(price.messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toHaveLength(4);
+  expect(price).toMatchObject({ channel: { a: "implementer", b: "tester", status: "closed" }, loop: { tries: 2, maxTries: 3, status: "success", rounds: [{ try: 1, by: "implementer", status: "ready", feedback: { success: false } }, { try: 2, feedback: { success: true } }] } });
   const manifest = await dure.plans.manifest(run.id, "price", price.steps[0]!.id);
   expect(manifest).toMatchObject({ total: expect.any(Number) as number, fullContext: expect.any(Number) as number });
   expect(manifest.blocks.map(({ name }) => name).length).toBeGreaterThan(3);

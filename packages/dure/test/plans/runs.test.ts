@@ -388,6 +388,22 @@ ports:
   return id;
 }
 
+test("a port whose pair cannot go on is given to the orchestrator, who makes the next try although the pair has some left", { timeout: 90_000 }, async () => {
+  const { runs, repository } = await open({ script: `ports: { price: { orchestrator: [{ round: 2, edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }] }] } }` });
+  const plan = realPlan(ONE_PORT().replace("{ default: { kind: offline } }", "{ default: { kind: command, command: [no-such-agent-here] }, orchestrator: { kind: offline } }"));
+  const alone = realPlan(ONE_PORT().replace("{ default: { kind: offline } }", "{ default: { kind: command, command: [no-such-agent-here] } }"));
+  const [{ id }, { id: without }] = [await runs.plans.run({ plan, repository: repository.folder, by: "me" }), await runs.plans.run({ plan: alone, repository: repository.folder, by: "me" })];
+  for (const one of [id, without]) expect((await ended(runs, one)).status).toBe("failed");
+
+  await answer(runs, id, "price", "general", "reassign", "The agent is not installed here.");
+  await succeeds(runs, id);
+
+  const port = await runs.plans.port(id, "price");
+  expect(port.steps.filter(({ kind }) => kind === "implement").map((step) => [step.try, step.member, step.worker])).toEqual([[1, "implementer", "command"], [2, "orchestrator", "offline"]]);
+  expect([port.triesPair, port.triesOrchestrator, port.hint]).toEqual([1, 3, "The agent is not installed here."]);
+  await expect(runs.plans.order(without, { type: "retry", port: "price", by: "orchestrator" }, { by: "me" })).rejects.toMatchObject({ code: "ORCHESTRATOR_MISSING" });
+});
+
 test("what two ports wrote differently is written once by the orchestrator; what has succeeded so far can be looked at before", { timeout: 180_000 }, async () => {
   const { runs, repository } = await open({ script: sharing('{ tokens: 70, edits: [{ path: src/shared.txt, content: a and b }] }') }, SHARED);
 

@@ -39,8 +39,8 @@ class Started implements AsyncDisposable {
   output = "";
 
   constructor(team: string, database: string) {
-    const { PATH = "", HOME = "" } = process.env;
-    this.#child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, "start"], { cwd: team, env: { PATH, HOME, DATABASE_URL: database, PORT: "0", LOG_LEVEL: "warn" }, stdio: ["ignore", "pipe", "pipe"] });
+    const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
+    this.#child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, "start"], { cwd: team, env: { PATH, HOME, NODE_COMPILE_CACHE, DATABASE_URL: database, PORT: "0", LOG_LEVEL: "warn" }, stdio: ["ignore", "pipe", "pipe"] });
     const there = Promise.withResolvers<string>();
     this.url = there.promise;
     for (const stream of [this.#child.stdout!, this.#child.stderr!]) {

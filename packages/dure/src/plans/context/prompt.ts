@@ -152,7 +152,7 @@ function scopeWords({ scope, context }: PromptMaterial): string {
 function whatNotToRead({ scope, context }: PromptMaterial): string {
   const never = scope.forbidden?.length ? `Never read or write:\n${list(scope.forbidden)}\n` : "";
   const without = context.without.length === 0 ? "" : `Not for you: ${context.without.join(", ")}. You do not need them.\n`;
-  return `${never}${without}Everything outside of your scope. A try is refused and recorded${scope.onViolation === "refuse" ? "" : ", and the second one ends your work"}.`;
+  return `${never}${without}Everything outside of your scope. A try is refused and recorded${(scope.onViolation ?? "stop") === "stop" ? ", and the second one ends your work" : ""}.`;
 }
 
 const REPORTS: Readonly<Record<WorkerSpec["kind"], string>> = {

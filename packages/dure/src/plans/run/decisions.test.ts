@@ -128,11 +128,18 @@ describe("what makes a run ask", () => {
     [{ value: "read" }, { type: "retry", port: "api", tries: 1, grants: [{ path: "docs/a.md", wants: "read" }, { path: "app/[id]/page.tsx", wants: "read" }] }],
     [{ value: "own", note: "ok, tests need it" }, { type: "retry", port: "api", tries: 1, grants: [{ path: "docs/a.md", wants: "own" }, { path: "app/[id]/page.tsx", wants: "own" }], hint: "ok, tests need it" }],
     [{ value: "own", note: "../x" }, { type: "retry", port: "api", tries: 1, grants: [{ path: "docs/a.md", wants: "own" }, { path: "app/[id]/page.tsx", wants: "own" }], hint: "../x" }],
+    [{ value: "reassign", note: "mind the clock" }, { type: "retry", port: "api", tries: 1, by: "orchestrator", pairTries: 1, hint: "mind the clock" }],
     [{ value: "skip" }, { type: "skip", port: "api" }],
     [{ value: "cancel" }, { type: "cancel" }],
     [{ value: "known" }, undefined],
   ])("the answer %j is the order %j", (answer, order) => {
-    expect(orderOf(answer, { port: "api", paths: ["docs/a.md", "/etc/passwd", "app/[id]/page.tsx", ".git/config"], timeMs: 1_800_000, tokensMost: 1_000 })).toEqual(order);
+    expect(orderOf(answer, { port: "api", pairTries: 1, paths: ["docs/a.md", "/etc/passwd", "app/[id]/page.tsx", ".git/config"], timeMs: 1_800_000, tokensMost: 1_000 })).toEqual(order);
+  });
+
+  test("a port is given to the orchestrator where there is one", () => {
+    const asked = (hasOrchestrator: boolean): boolean => escalationFor("tries-exhausted", { tenant: "", run: "run_1", plan: "login", port: "api", title: "…", hasOrchestrator }).suggestedActions.some(({ value }) => value === "reassign");
+
+    expect([asked(true), asked(false)]).toEqual([true, false]);
   });
 
   test("more tokens, asked for by the run itself, are the run's; a port without a bound of its own takes its share of the run's", () => {

@@ -391,7 +391,7 @@ test("a run that was paused when its machine went away is paused when it is back
   await expect.poll(async () => (await back.plans.get(id)).status, { timeout: 15_000 }).toBe("paused");
 
   expect((await back.inbox.list({ tenant: "", run: id })).items).toMatchObject([{ type: "blocked", status: "resolved", resolvedBy: "system" }]);
-  expect(await statuses(back, id)).toBe("a ready");
+  await expect.poll(() => statuses(back, id), { timeout: 15_000 }).toBe("a ready"); // its new leader says so
   await back.plans.order(id, { type: "resume" }, { by: "me" });
   expect((await ended(back, id)).status).toBe("success");
 });

@@ -9,7 +9,7 @@ import { buildGraph } from "../graph.ts";
 import { blockReasons, decide, isRunOver, openRun, portState, type Refusal, type SchedulerAction, type SchedulerDecision, type SchedulerEvent, type SchedulerState } from "../scheduler.ts";
 import { ORCHESTRATOR } from "./merge.ts";
 import { emit, type OpenOrder, type PortChange, type RunChange, type RunRecords, type Settling } from "./records.ts";
-import { isRunEnded, RUN_TOKENS_EXHAUSTED, TRY_ENDING, type Because, type PathGrant, type PlanPort, type PlanRun, type PlanStep, type RunOrder, type RunReport } from "./run.ts";
+import { LEFT_OUT, isRunEnded, RUN_TOKENS_EXHAUSTED, TRY_ENDING, type Because, type PathGrant, type PlanPort, type PlanRun, type PlanStep, type RunOrder, type RunReport } from "./run.ts";
 import { BISECT_TRIES } from "./tries.ts";
 import { escalationFor } from "./triggers.ts";
 
@@ -75,9 +75,6 @@ interface Obeyed {
 
 /** What work beside the scheduler came to: its own end, or somebody's wish that the run ends. */
 type Heard<T> = { readonly value: T } | { readonly cancel: OpenOrder };
-
-/** Somebody decided to go on without a port. */
-const LEFT_OUT: Because = { code: "PORT_SKIPPED", message: "It was left out on request.", hint: "Retry it to have it after all." };
 
 type Report = Extract<SchedulerEvent, { attempt: number }> & { readonly outcome?: PortOutcome };
 
@@ -359,9 +356,10 @@ export class RunLeader {
     const port = this.#ports.get(order.port);
     if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
     const grants: readonly PathGrant[] = [...(order.grant ? [order.grant] : []), ...(order.grants ?? [])].map((grant) => ({ ...grant, by: "operator" }));
+    const isReassigned = order.by === "orchestrator";
     const given: PortChange = {
       position: port.position,
-      triesPair: port.triesPair + (order.tries ?? 0),
+      ...(!isReassigned && { triesPair: port.triesPair + (order.tries ?? 0) }),
       ...(order.hint !== undefined && { hint: order.hint }),
       ...(order.timeMs !== undefined && { timeMs: port.timeMs + order.timeMs }),
       ...(order.tokens !== undefined && port.tokensMost !== null && { tokensMost: port.tokensMost + order.tokens }),
@@ -371,8 +369,9 @@ export class RunLeader {
     const decision = decide(state, { type: "retry", port: order.port });
     if (!decision.refused) {
       this.#faults.delete(order.port);
-      const triesPair = port.triesPair + Math.max(order.tries ?? 0, triesFor(port));
-      return { decisions: [decision], changes: [{ ...given, triesPair, because: null }], runChange: { ...runChange, because: null }, settles: [{ ports: [port.id], except: ["dependency"] }] };
+      const more = Math.max(order.tries ?? 0, triesFor(port));
+      const tries = isReassigned ? { triesPair: Math.min(port.triesPair, order.pairTries ?? port.triesPair), triesOrchestrator: port.triesOrchestrator + more } : { triesPair: port.triesPair + more };
+      return { decisions: [decision], changes: [{ ...given, ...tries, because: null }], runChange: { ...runChange, because: null }, settles: [{ ports: [port.id], except: ["dependency"] }] };
     }
     const brings = order.hint !== undefined || order.timeMs !== undefined || order.tokens !== undefined || grants.length > 0;
     const goesOn = !isRunOver(state.status) && state.status !== "cancelling" && port.status !== "succeeded";
@@ -501,7 +500,7 @@ export class RunLeader {
 
   #faulty(id: string, error: unknown): PortOutcome {
     const because = becauseOf(error);
-    return { status: "failed", because, escalation: escalationFor("worker-lost", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, title: `${id}: ${because.message}`.slice(0, 300), context: { code: because.code } }) };
+    return { status: "failed", because, escalation: escalationFor("worker-lost", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, hasOrchestrator: this.#run.plan.workers.orchestrator !== undefined, title: `${id}: ${because.message}`.slice(0, 300), context: { code: because.code } }) };
   }
 
   #report(port: string, attempt: number, outcome: PortOutcome): void {

@@ -43,4 +43,11 @@ test("peers are the ports of a module in which something is compiled, in any of 
   expect(modules.peersOf("p7")).toHaveLength(9_997);
   expect(modules.peersOf("x")).toEqual([]); // nothing is compiled there
   expect(modules.checksOf(["p0", "p1", "p0"])).toEqual(["tsc"]);
+  const peers = modules.peersOf("p7");
+  modules.accept({ port: "p1", commit: "here", base: "b" });
+  modules.learn(modules.unknown(peers), [{ port: "p1", commit: "recorded", base: "b" }, { port: "p2", commit: "recorded", base: "b" }]);
+  expect(modules.unknown(modules.peersOf("p8"))).toEqual(["p7"]); // the others were looked up once, for all that come
+  expect(["p1", "p2", "p3"].map((port) => modules.accepted(port)?.commit)).toEqual(["here", "recorded", undefined]);
+  modules.forget("p2");
+  expect([modules.accepted("p2"), modules.unknown(["p2"])]).toEqual([undefined, []]); // what is worked on anew is in when it says so
 }, 60_000);

@@ -51,6 +51,8 @@ export class RunModules {
   readonly #needs: ReadonlyMap<string, readonly string[]>;
   readonly #order: ReadonlyMap<string, number>;
   readonly #accepted = new Map<string, PortResult>();
+  /** Ports whose records were looked at: what they come to since is told here. */
+  readonly #known = new Set<string>();
 
   /** @param files of the base. */
   constructor(plan: Plan, files: readonly string[]) {
@@ -89,6 +91,17 @@ export class RunModules {
   /** What is needed comes first. */
   inOrder(results: readonly PortResult[]): readonly PortResult[] {
     return results.toSorted((one, other) => this.#order.get(one.port)! - this.#order.get(other.port)!);
+  }
+
+  /** Those of the ports that somebody may have finished before this leader came; each is to be looked up once, however many come after it. */
+  unknown(ports: readonly string[]): readonly string[] {
+    return ports.filter((port) => !this.#known.has(port));
+  }
+
+  /** What was found of ports that were unknown. What was accepted here meanwhile is younger. */
+  learn(ports: readonly string[], results: readonly PortResult[]): void {
+    for (const port of ports) this.#known.add(port);
+    for (const result of results) if (!this.#accepted.has(result.port)) this.#accepted.set(result.port, result);
   }
 
   accept(result: PortResult): void {

@@ -316,8 +316,9 @@ class PairWork {
     if (peers.length === 0) return undefined;
     const needed = modules.neededBy([own.port]);
     return modules.turn(async () => {
-      const known = resultsOf((await records.portsNamed(this.#run.id, peers)).filter(({ status }) => status === "succeeded"));
-      const there = peers.flatMap((port) => modules.accepted(port) ?? known.find((result) => result.port === port) ?? []);
+      const unknown = modules.unknown(peers);
+      modules.learn(unknown, resultsOf((await records.portsNamed(this.#run.id, unknown)).filter(({ status }) => status === "succeeded")));
+      const there = peers.flatMap((port) => modules.accepted(port) ?? []);
       const checks = modules.checksOf([own.port, ...there.map(({ port }) => port)]);
       const isNew = there.some(({ port }) => !needed.has(port)); // what it needs is in its own tree, and was tried with it
       const wasTried = (await records.steps(this.#run.id, own.port)).some((step) => step.try === round.number && step.kind === "module");
@@ -677,7 +678,8 @@ class PairWork {
   }
 
   #escalation(trigger: TriggerName, title: string, context: Readonly<Record<string, unknown>>): NewEscalation {
-    return escalationFor(trigger, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: this.#port.id, title, context });
+    const { id, tenant, plan } = this.#run;
+    return escalationFor(trigger, { tenant, run: id, plan: plan.name, port: this.#port.id, hasOrchestrator: plan.workers.orchestrator !== undefined, title, context });
   }
 
   // --- time and tokens

@@ -6,6 +6,7 @@ import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
 import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
 import { planFilesIn, readPlanFile } from "../plan-folder.ts";
+import { assertStaysInside } from "../plan-reach.ts";
 import { concurrencyOf, type Plan } from "../plan.ts";
 import type { Git } from "../workspace/git.ts";
 import type { MergeOutcome } from "../workspace/merge-into-branch.ts";
@@ -31,6 +32,20 @@ export interface PlanDeskOptions {
   readonly importModule: (file: string) => Promise<Record<string, unknown>>;
   /** Lets a model propose the text of a plan. Absent: no model is there. */
   readonly draft?: ((goal: string, files: readonly string[], options: { signal: AbortSignal }) => Promise<string>) | undefined;
+}
+
+/** A plan of the folder by its name or file, or the text of one that is no file there; its file's ending chooses the reader. */
+export type PlanSource = { readonly name: string } | { readonly file: string; readonly text: string };
+
+/** What of a plan runs, where, and from what. */
+export interface PlanChoice extends Pick<StartRun, "only" | "from"> {
+  readonly source: PlanSource;
+  /** From the folder of the team. Goes before what the plan says, as does `base`. */
+  readonly repository?: string | undefined;
+  /** A branch, a tag or a commit. */
+  readonly base?: string | undefined;
+  /** Who asks may do at this machine what the team may: a text may then name what lies outside of its tree. Default false. */
+  readonly mayReachOut?: boolean | undefined;
 }
 
 /** A file of the folder of plans. */
@@ -102,19 +117,19 @@ export class PlanDesk {
 
   /** A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with the repository. */
   async show(name: string, { repository, signal }: { repository?: string | undefined; signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file } = await this.#valid(name);
+    const { plan, file } = await this.#valid({ name });
     return this.#view(plan, file, repository, signal);
   }
 
-  /** Begins a run of a plan by its name; `dryRun` shows what would be done. */
-  async start(request: Omit<StartRun, "plan" | "file" | "repository"> & { readonly name: string; readonly repository?: string | undefined }, { signal }: { signal: AbortSignal }): Promise<PlanRun> {
-    const { plan, file } = await this.#valid(request.name);
-    const { name: _name, ...rest } = request;
-    return this.runs.run({ ...rest, plan, file: join(this.#options.folder, file), repository: this.#repositoryOf(request.repository, plan) }, { signal });
+  /** Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, `PLAN_REACHES_OUT`, and as {@link Plans.run}. */
+  async start(request: PlanChoice & Pick<StartRun, "tenant" | "by" | "key">, { signal }: { signal: AbortSignal }): Promise<PlanRun> {
+    const { plan, file } = await this.#chosen(request);
+    const { only, from, tenant, by, key } = request;
+    return this.runs.run({ only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository: this.#repositoryOf(request.repository, plan) }, { signal });
   }
 
-  async dryRun(request: { readonly name: string; readonly repository?: string | undefined; readonly only?: readonly string[] | undefined; readonly from?: readonly string[] | undefined }, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file } = await this.#valid(request.name);
+  async dryRun(request: PlanChoice, { signal }: { signal: AbortSignal }): Promise<PlanView> {
+    const { plan, file } = await this.#chosen(request);
     return this.#view(narrowed({ plan, only: request.only, from: request.from }), file, request.repository, signal);
   }
 
@@ -176,10 +191,16 @@ export class PlanDesk {
     return { repository, store };
   }
 
-  async #valid(name: string): Promise<{ plan: Plan; file: string }> {
-    const { plan, problems, file } = await this.read(name);
+  async #chosen({ source, base, mayReachOut = false }: PlanChoice): Promise<{ plan: Plan; file: string }> {
+    const { plan, file } = await this.#valid(source);
+    if ("text" in source && !mayReachOut) assertStaysInside(plan);
+    return { plan: base === undefined ? plan : { ...plan, base }, file };
+  }
+
+  async #valid(source: PlanSource): Promise<{ plan: Plan; file: string }> {
+    const { plan, problems, file } = "text" in source ? { ...readPlan(source.file, source.text), file: basename(source.file) } : await this.read(source.name);
     if (plan) return { plan, file };
-    throw new DureError("PLAN_INVALID", `The plan ${file} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.slice(0, 3).map(({ line, key, message }) => `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim()).join("; ")}.`, { class: "input", hint: `See all of them with: dure plan check ${name}`, details: { problems: problems.slice(0, 100) } });
+    throw new DureError("PLAN_INVALID", `The plan ${file} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.slice(0, 3).map(({ line, key, message }) => `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim()).join("; ")}.`, { class: "input", hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`, details: { problems: problems.slice(0, 100) } });
   }
 
   async #view(plan: Plan, file: string, repositoryFolder: string | undefined, signal: AbortSignal): Promise<PlanView> {

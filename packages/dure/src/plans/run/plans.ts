@@ -178,7 +178,7 @@ export class Plans {
       const asking = await this.records.run(run, tx);
       if (!asking) return; // removed meanwhile: the answer is kept, and nobody waits for it
       const found = port === undefined ? undefined : await this.records.port(run, port, tx);
-      const order = orderOf(escalation.resolution, { runTokensMost: asking.tokensMost, ...(port !== undefined && { port }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), paths: pathsIn(escalation.context) });
+      const order = orderOf(escalation.resolution, { runTokensMost: asking.tokensMost, ...(port !== undefined && { port, pairTries: await this.records.pairTries(run, port, tx) }), ...(found && { timeMs: found.timeMs, tokensMost: found.tokensMost }), paths: pathsIn(escalation.context) });
       if (!order) return;
       await this.records.order(tx, run, order, escalation.resolvedBy ?? "operator");
       return () => this.#options.notifications.publish(RUNS_TOPIC);
@@ -267,10 +267,15 @@ export class Plans {
     return (await this.records.run(id))!;
   }
 
-  /** Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `TRIES_EXHAUSTED`, `PATH_INVALID`, `RUN_ORDER_REFUSED`. */
-  async order(id: string, order: RunOrder, { tenant = "", by, signal = this.#signal }: { tenant?: string; by: string; signal?: AbortSignal }): Promise<{ carriedOut: boolean }> {
+  /** Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `TRIES_EXHAUSTED`, `ORCHESTRATOR_MISSING`, `PATH_INVALID`, `RUN_ORDER_REFUSED`. */
+  async order(id: string, given: RunOrder, { tenant = "", by, signal = this.#signal }: { tenant?: string; by: string; signal?: AbortSignal }): Promise<{ carriedOut: boolean }> {
     const run = await this.#find(id, tenant);
     if (run.cleanedAt !== null) throw runCleaned(run);
+    let order = given;
+    if (order.type === "retry" && order.by === "orchestrator") {
+      if (!run.plan.workers.orchestrator) throw new DureError("ORCHESTRATOR_MISSING", `The plan ${run.plan.name} has no orchestrator who could take ${order.port}.`, { class: "conflict", hint: "Add workers.orchestrator to the plan, or let the pair try again." });
+      order = { ...order, pairTries: await this.records.pairTries(id, order.port) };
+    }
     if (order.type === "retry" || order.type === "skip") {
       const port = await this.records.port(id, order.port);
       if (!port) throw portUnknown(run, order.port);

@@ -179,6 +179,12 @@ export class RunRecords {
     return new Map(rows.map(({ port, tries }) => [port, tries]));
   }
 
+  /** Tries of a port that its pair has made. */
+  async pairTries(run: string, port: string, tx?: Transaction): Promise<number> {
+    const [row] = await (tx ?? this.#database).query<{ tries: number }>(PAIR_TRIES, [run, port]);
+    return row!.tries;
+  }
+
   /** The step's row: made now, found running (a crash lies between), or found done. */
   async beginStep(lease: Lease, step: { run: string; port: string; try: number; kind: StepKind; member?: Member | undefined; worker?: string | undefined; manifest?: unknown }): Promise<PlanStep> {
     return this.write(lease, async (tx) => {
@@ -540,6 +546,7 @@ const PORT = { name: "plan.port", text: "select * from dure.plan_ports where run
 const PORTS_NAMED = { name: "plan.ports_named", text: "select * from dure.plan_ports where run = $1 and id = any($2) order by position" };
 const STEPS = { name: "plan.steps", text: "select * from dure.plan_steps where run = $1 and ($2::text is null or port = $2) order by id limit 2000" };
 const TRIES_MADE = { name: "plan.tries_made", text: "select port, max(try) as tries from dure.plan_steps where run = $1 and kind = 'implement' group by port" };
+const PAIR_TRIES = { name: "plan.pair_tries", text: "select count(*)::integer as tries from dure.plan_steps where run = $1 and port = $2 and kind = 'implement' and member = 'implementer' and status = 'done'" };
 const BEGIN_STEP = {
   name: "plan.begin_step",
   text: `insert into dure.plan_steps as s (run, port, try, kind, member, worker, manifest, hook_hash) values ($1, $2, $3, $4, $5, $6, $7, $8)

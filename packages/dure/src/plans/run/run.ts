@@ -153,14 +153,17 @@ export type RunOrder =
   | { readonly type: "pause" | "resume" | "cancel" }
   /** A run that has ended without success is merged and tried again; one that ended before its ports could begin begins them. */
   | { readonly type: "again" }
-  /** `tries` more for the pair, `tokens` and `timeMs` on top of what it had, what a person says to the next try, paths it may use. A port that still works gets them for its next step. */
-  | { readonly type: "retry"; readonly port: string; readonly tries?: number; readonly hint?: string; readonly tokens?: number; readonly timeMs?: number; readonly grant?: GrantedPath; readonly grants?: readonly GrantedPath[] }
+  /** `tries` more for the pair, or with `by` for the orchestrator, who has the port from then on (`pairTries`: those that the pair has made, which is all that it gets); `tokens` and `timeMs` on top of what it had, what a person says to the next try, paths it may use. A port that still works gets them for its next step. */
+  | { readonly type: "retry"; readonly port: string; readonly tries?: number; readonly by?: "orchestrator"; readonly pairTries?: number; readonly hint?: string; readonly tokens?: number; readonly timeMs?: number; readonly grant?: GrantedPath; readonly grants?: readonly GrantedPath[] }
   /** The port is left out, and what needs it too; one that works is stopped. */
   | { readonly type: "skip"; readonly port: string }
   /** More tokens for the run; ports that had stopped for want of them go on. */
   | { readonly type: "extend"; readonly tokens: number };
 
 export type GrantedPath = Omit<PathGrant, "by">;
+
+/** Somebody decided to go on without a port. */
+export const LEFT_OUT: Because = { code: "PORT_SKIPPED", message: "It was left out on request.", hint: "Retry it to have it after all." };
 
 /** Why a port failed when the run has no tokens left. */
 export const RUN_TOKENS_EXHAUSTED = "RUN_TOKENS_EXHAUSTED";

@@ -34,6 +34,7 @@ const ACTIONS = {
   more_time: { value: "more_time", label: "시간을 더 주고 다시 / Retry with more time", style: "primary" },
   own: { value: "own", label: "경로를 소유하게 하고 다시 / Let it own the path", asks: "text" },
   read: { value: "read", label: "읽게 하고 다시 / Let it read the path", asks: "text" },
+  reassign: { value: "reassign", label: "오케스트레이터에게 맡기기 / Give it to the orchestrator", asks: "text" },
   skip: { value: "skip", label: "빼고 계속 / Go on without it" },
   cancel: { value: "cancel", label: "실행 취소 / Cancel the run", style: "danger" },
   known: { value: "known", label: "확인 / Noted" },
@@ -41,24 +42,24 @@ const ACTIONS = {
 
 /** Data, not code in the runner. Source: docs/spec/plans §7. */
 export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
-  "tries-exhausted": { type: "test_failure", severity: "high", actions: ["retry", "skip", "cancel"] },
+  "tries-exhausted": { type: "test_failure", severity: "high", actions: ["retry", "reassign", "skip", "cancel"] },
   "tokens-80": { type: "token_exhausted", severity: "low", actions: ["more_tokens", "known"] },
   "tokens-95": { type: "token_exhausted", severity: "medium", actions: ["more_tokens", "skip", "cancel"], ofRun: ["more_tokens", "cancel"] },
   "time-over": { type: "timeout", severity: "high", actions: ["more_time", "skip", "cancel"] },
-  "build-failed": { type: "quality", severity: "high", actions: ["retry", "skip", "cancel"], ofRun: ["retry", "known"] },
+  "build-failed": { type: "quality", severity: "high", actions: ["retry", "reassign", "skip", "cancel"], ofRun: ["retry", "known"] },
   "same-file": { type: "conflict", severity: "high", actions: ["retry", "skip", "cancel"] },
   "dependency-failed": { type: "dependency", severity: "medium", actions: ["known", "cancel"] },
-  "ownership-violated": { type: "ownership", severity: "high", actions: ["retry", "own", "skip", "cancel"], ofRun: ["known", "cancel"] },
+  "ownership-violated": { type: "ownership", severity: "high", actions: ["retry", "own", "reassign", "skip", "cancel"], ofRun: ["known", "cancel"] },
   "access-asked": { type: "ownership", severity: "medium", actions: ["own", "read", "skip"] },
-  "worker-lost": { type: "general", severity: "high", actions: ["retry", "skip", "cancel"], ofRun: ["retry", "known"] },
+  "worker-lost": { type: "general", severity: "high", actions: ["retry", "reassign", "skip", "cancel"], ofRun: ["retry", "known"] },
   "host-gone": { type: "blocked", severity: "critical", actions: ["known", "cancel"] },
 };
 
 /** Tokens that an answer `more_tokens` gives, as a share of the bound; the same for time. Source: our choice. */
 const MORE = 0.5;
 
-/** The question that a trigger asks. One is open per run, port and type; with `key` one per key. */
-export function escalationFor(name: TriggerName, about: { tenant: string; run: string; plan: string; port?: string; key?: string; title: string; description?: string; context?: Readonly<Record<string, unknown>> }): NewEscalation {
+/** The question that a trigger asks. One is open per run, port and type; with `key` one per key. A port is given to the orchestrator only where there is one. */
+export function escalationFor(name: TriggerName, about: { tenant: string; run: string; plan: string; port?: string; hasOrchestrator?: boolean; key?: string; title: string; description?: string; context?: Readonly<Record<string, unknown>> }): NewEscalation {
   const { type, severity, actions, ofRun = actions } = TRIGGERS[name];
   const source = { run: about.run, ...(about.port !== undefined && { port: about.port }) };
   return {
@@ -70,7 +71,7 @@ export function escalationFor(name: TriggerName, about: { tenant: string; run: s
     title: about.title,
     ...(about.description !== undefined && { description: about.description }),
     context: { plan: about.plan, trigger: name, ...about.context },
-    suggestedActions: (about.port === undefined ? ofRun : actions).map((action) => ACTIONS[action]),
+    suggestedActions: (about.port === undefined ? ofRun : actions).filter((action) => action !== "reassign" || about.hasOrchestrator === true).map((action) => ACTIONS[action]),
   };
 }
 
@@ -80,7 +81,7 @@ function keyed(key: string): string {
 }
 
 /** What an answer orders the run to do; undefined: nothing. Pure. `paths`: those that the question was about. */
-export function orderOf(answer: { value: string; note?: string }, about: { port?: string; paths?: readonly string[]; timeMs?: number; tokensMost?: number | null; runTokensMost?: number | null }): RunOrder | undefined {
+export function orderOf(answer: { value: string; note?: string }, about: { port?: string; pairTries?: number; paths?: readonly string[]; timeMs?: number; tokensMost?: number | null; runTokensMost?: number | null }): RunOrder | undefined {
   const { port } = about;
   if (answer.value === "cancel") return { type: "cancel" };
   if (port === undefined) {
@@ -91,6 +92,8 @@ export function orderOf(answer: { value: string; note?: string }, about: { port?
   switch (answer.value) {
     case "retry":
       return { type: "retry", port, tries: 1, ...hint };
+    case "reassign":
+      return { type: "retry", port, tries: 1, by: "orchestrator", ...(about.pairTries !== undefined && { pairTries: about.pairTries }), ...hint };
     case "more_tokens":
       return { type: "retry", port, tokens: more(about.tokensMost ?? about.runTokensMost) };
     case "more_time":

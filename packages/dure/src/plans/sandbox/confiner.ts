@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import { codeOf } from "../../kernel/errors.ts";
+import { codeOf, DureError } from "../../kernel/errors.ts";
 import { checkConfinement } from "./check.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
 import { openProcessCounter } from "./process-counter.ts";
@@ -42,14 +42,18 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandb
   removeAbandoned(setting.folder);
   const counter = openProcessCounter();
 
-  const start = async (
-    confinement: Confinement,
-    command: SandboxCommand,
-    options: SpawnOptions,
-    merged: boolean,
-  ): Promise<Tree> => {
+  const start = async (confinement: Confinement, command: SandboxCommand, options: SpawnOptions, merged: boolean): Promise<Tree> => {
     options.signal?.throwIfAborted();
     checkConfinement(confinement, command);
+    try {
+      return await startOnce(confinement, command, options, merged);
+    } catch (error) {
+      if (options.signal?.aborted || !wasNeverEntered(error)) throw error;
+      return startOnce(confinement, command, options, merged);
+    }
+  };
+
+  const startOnce = async (confinement: Confinement, command: SandboxCommand, options: SpawnOptions, merged: boolean): Promise<Tree> => {
     const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
     let enclosure: Enclosure | undefined;
     const remove = (): void => {
@@ -84,6 +88,11 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandb
       return { ...end, output: kept.text(), outputTruncated: end.outputTruncated || kept.isTruncated };
     },
   };
+}
+
+/** Nothing of the command has run. What is mounted on the machine may have changed between our look at it and our own mounts, so it is worth a second look. */
+function wasNeverEntered(error: unknown): boolean {
+  return error instanceof DureError && error.code === "SANDBOX_FAILED" && error.details?.["isReady"] === false;
 }
 
 /** Folders of a dure that was killed; their names begin with its number. */

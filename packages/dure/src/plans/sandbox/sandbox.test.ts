@@ -8,6 +8,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf } from "../../kernel/errors.ts";
+import { silentLogger } from "../../kernel/logger.ts";
+import { openAudit } from "./audit.ts";
+import { openConfiner } from "./confiner.ts";
 import { countsPerNamespace, openProcessCounter } from "./process-counter.ts";
 import { endProcess, openSandbox, type Confinement, type IsolationKind, type ProcessIdentity, type Sandbox, type SandboxCommand, type SandboxLimits } from "./sandbox.ts";
 
@@ -124,6 +127,26 @@ test("a kind that could run here does run: its absence would hide all its tests"
   };
 
   expect(PROTECTING.filter((kind) => could[kind] && !opened.has(kind)), [...unavailable.values()].join("\n")).toEqual([]);
+});
+
+test("a confinement that could not be made is made once more, and a second failure is told; a command that began is never begun again", async () => {
+  const setting = { folder: path.join(folder, "sandbox"), home: undefined, allowSecrets: [], clock: systemClock, logger: silentLogger };
+  const audit = openAudit(setting);
+  let made = 0;
+  /** As when the machine's mounts change between our look at them and our own. */
+  const failing = (times: number, argv: readonly string[]): Sandbox =>
+    openConfiner({ kind: "audit", enclose: async (...given) => (made++ < times ? { ...(await audit.enclose(...given)), argv } : audit.enclose(...given)) }, setting);
+  const refused = ["/bin/sh", "-c", "echo 'mount: wrong fs type' >&2; exit 32"];
+  const began = at("scratch/began");
+
+  const second = await failing(1, refused).run(confinement(), command(`echo x >> '${began.replaceAll("'", "'\\''")}'`));
+  expect([second.exitCode, made, readFileSync(began, "utf8")]).toEqual([0, 2, "x\n"]);
+  made = 0;
+  await expect(failing(9, refused).run(confinement(), command("true"))).rejects.toMatchObject({ code: "SANDBOX_FAILED", message: expect.stringContaining("wrong fs type") as string });
+  expect(made).toBe(2);
+  made = 0;
+  await expect(failing(0, refused).run(confinement(), command(["no-such-program"]))).rejects.toMatchObject({ code: "SANDBOX_COMMAND_MISSING" });
+  expect(made).toBe(1);
 });
 
 /** What a worker might do to get out. Each is a real program; none may change anything but what is owned. */

@@ -51,12 +51,14 @@ export async function startTree(order: TreeOrder): Promise<Tree> {
   }
 
   let init: ProcessIdentity | undefined;
+  let isReady = false;
   try {
     await Promise.all([
       options.onStart?.(root),
       (async () => {
         if (enclosure.admit) gate.send(await enclosure.admit(root.pid));
         await gate.hears("ready", options.signal);
+        isReady = true;
       })(),
     ]);
     options.signal?.throwIfAborted();
@@ -68,7 +70,7 @@ export async function startTree(order: TreeOrder): Promise<Tree> {
     const message = await gate.failure();
     group?.remove();
     if (options.signal?.aborted || !(error instanceof GateClosed)) throw error;
-    throw explain(error, message, order);
+    throw explain(error, message, { ...order, isReady });
   }
   gate.close();
   return watchTree(order, child, root, init, exited, group);
@@ -320,7 +322,8 @@ async function startFailed(child: ChildProcess, gate: Gate, exited: Promise<unkn
   return new DureError("SANDBOX_FAILED", `${child.spawnfile} could not be started.`, { class: "unavailable", cause });
 }
 
-function explain(error: GateClosed, message: string, order: TreeOrder): DureError {
+/** @param order `isReady`: the confinement stood when it ended. */
+function explain(error: GateClosed, message: string, order: TreeOrder & { readonly isReady: boolean }): DureError {
   const { command } = order.command;
   if (error.message.endsWith("failed cwd")) return cwdMissing(order.confinement.cwd);
   if (error.message.endsWith("failed command")) {
@@ -330,5 +333,5 @@ function explain(error: GateClosed, message: string, order: TreeOrder): DureErro
       details: { command: command[0], path: order.command.env["PATH"] ?? null },
     });
   }
-  return new DureError("SANDBOX_FAILED", `The confinement could not be made: ${message || "it ended without a word"}.`, { class: "unavailable" });
+  return new DureError("SANDBOX_FAILED", `The confinement could not be made: ${message || "it ended without a word"}.`, { class: "unavailable", details: { isReady: order.isReady } });
 }

@@ -316,7 +316,15 @@ test("composes results of ports path by path, the same every time", async () => 
   const two = await result("two", { "src/core/c.ts": "two\n", "new/two.ts": "2\n", "same.ts": "same\n", "both.ts": "2\n", "src/api/b.ts": "b2\n" });
   const about = { message: "start of three\n", at: AT };
 
+  const ran: string[] = [];
+  const git = run.store.git.run.bind(run.store.git);
+  run.store.git.run = (args, options) => (ran.push(args[0]!), git(args, options));
+
   const composed = await run.store.compose(run.base, [one, two], about);
+  const again = await run.store.compose(run.base, [two, one], about);
+
+  expect(ran.filter((name) => name === "diff-tree")).toHaveLength(2); // a result is read once, however many are laid over it
+  expect(gitIn(run.store.folder, "rev-parse", `${again.commit}^{tree}`)).toBe(gitIn(run.store.folder, "rev-parse", `${composed.commit}^{tree}`));
 
   expect(composed.conflicts).toEqual([{ path: "both.ts", ports: ["one", "two"] }]);
   expect(readCommit(run.store.folder, composed.commit)).toEqual({ ...readCommit(person.folder, "HEAD"), "src/api/a.ts": "one", "src/api/b.ts": "b2", "src/core/c.ts": "two", "new/one.ts": "1", "new/two.ts": "2", "same.ts": "same" });

@@ -73,6 +73,8 @@ type Waiting = { readonly signal?: AbortSignal | undefined };
 export const ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding !diff !merge\n";
 /** Lists of commits that are kept. Source: our choice; a list of 100,000 files is some 20 MB. */
 const LISTINGS_MOST = 16;
+/** Paths of changes that are kept; some 20 MB. Source: our choice. */
+const CHANGES_MOST = 100_000;
 /** Of a patch that is shown. Source: our choice. */
 const PATCH_BYTES = 512 * 1024;
 
@@ -88,6 +90,8 @@ export class RunStore {
   readonly hash: "sha1" | "sha256";
   readonly #author: Omit<CommitIdentity, "at">;
   readonly #caches = new Map<string, StatCache>();
+  readonly #changes = new Map<string, readonly EntryChange[]>();
+  #changesKept = 0;
   readonly #listings = new Map<string, Map<PathKey, TreeEntry>>();
 
   /** Opens the store, or makes it: first the base is pinned in the person's repository, so that nothing borrowed can go away. */
@@ -165,7 +169,7 @@ export class RunStore {
     if (results.length === 1 && only.base === base) return { commit: only.commit, conflicts: [] };
     const listing = await this.listing(base, { signal });
     const changes = [];
-    for (const result of results) changes.push({ port: result.port, changes: await diffTrees(this.git, this.at, result.base, result.commit, { signal }) });
+    for (const result of results) changes.push({ port: result.port, changes: await this.#changesOf(result, { signal }) });
     const composed = overlay(listing, changes);
     const parents = [...new Set(results.map(({ commit }) => commit))];
     const commit = await this.#commit(base, composed.changes, { parents, message, at, signal });
@@ -227,6 +231,21 @@ export class RunStore {
     this.#listings.set(commit, listing);
     if (this.#listings.size > LISTINGS_MOST) this.#listings.delete(this.#listings.keys().next().value!);
     return listing;
+  }
+
+  /** What a result changed; commits never change, so it is kept: many ports are laid over the same results. At most {@link CHANGES_MOST} paths of them. */
+  async #changesOf({ base, commit }: PortResult, { signal }: Waiting): Promise<readonly EntryChange[]> {
+    const key = `${base} ${commit}`;
+    const known = this.#changes.get(key);
+    if (known) return known;
+    const changes = await diffTrees(this.git, this.at, base, commit, { signal });
+    if (this.#changesKept + changes.length > CHANGES_MOST) {
+      this.#changes.clear();
+      this.#changesKept = 0;
+    }
+    this.#changes.set(key, changes);
+    this.#changesKept += changes.length;
+    return changes;
   }
 
   /** A file of a commit; undefined when it is not there, is no file, or is larger than `bytes`. */
