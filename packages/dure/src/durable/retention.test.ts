@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Leases } from "./leases.ts";
 import { DEFAULT_RULES, Retention } from "./retention.ts";
+import { journalRule } from "./sessions.ts";
 import { testDatabase } from "./test-database.ts";
 import { joinTeam } from "./test-members.ts";
 
@@ -67,4 +68,36 @@ test("a rule with a name that is not plain, or an unknown rule, is refused", asy
 
   expect(() => us.retention.add({ name: "x", keep: "1d", table: "a; drop table b", ageColumn: "at" })).toThrow(expect.objectContaining({ code: "RETENTION_INVALID" }));
   expect(() => us.retention.keep("nothing", "1d")).toThrow(expect.objectContaining({ code: "RETENTION_UNKNOWN" }));
+});
+
+test("a rule that fails is named, and the rules behind it are swept all the same", async () => {
+  await using db = await testDatabase();
+  await using us = await sweeper(db.url);
+  await db.database.query({ text: "create table test_aged (at timestamptz); insert into test_aged values (now() - interval '48 hours')" });
+  us.retention.add({ name: "broken", keep: "24h", table: "no_such_table", ageColumn: "at" });
+  us.retention.add({ name: "behind", keep: "24h", table: "test_aged", ageColumn: "at" });
+
+  await expect(us.retention.sweep()).rejects.toMatchObject({ code: "RETENTION_FAILED", message: expect.stringContaining("broken") as string });
+  expect(await db.database.query({ text: "select at from test_aged" })).toEqual([]);
+});
+
+test("journals of turns that ended long ago go, each once and whole; turns that run or ended of late keep theirs", async () => {
+  await using db = await testDatabase();
+  await using us = await sweeper(db.url);
+  us.retention.add(journalRule("24h"));
+  const turn = (id: string, finished: string | null) => ({
+    text: `insert into dure.turns (id, session_id, service, version, status, accepted_at, finished_at) values ('${id}', 's', 'x', '1', '${finished === null ? "running" : "done"}', now() - interval '3 days', ${finished ?? "null"});
+           insert into dure.turn_events (turn_id, seq, place, type, data, at) select '${id}', n, 'p', 'X', '{}', now() - interval '3 days' from generate_series(1, 3) n`,
+  });
+  // More than one bite, all ended in one instant.
+  for (let index = 0; index < 450; index++) await db.database.query(turn(`old${index}`, "'2026-01-01'"));
+  await db.database.query(turn("late", "now() - interval '23 hours'"));
+  await db.database.query(turn("running", null));
+
+  expect((await us.retention.sweep())!.get("turn-events")).toBe(450);
+  expect(await db.database.query({ text: "select turn_id, count(*) from dure.turn_events group by 1 order by 1" })).toEqual([{ turn_id: "late", count: 3 }, { turn_id: "running", count: 3 }]);
+  expect((await us.retention.sweep())!.get("turn-events")).toBe(0);
+  await db.database.query({ text: "update dure.turns set finished_at = now() - interval '25 hours' where id = 'late'" });
+  expect((await us.retention.sweep())!.get("turn-events")).toBe(1);
+  expect(await db.database.query({ text: "select distinct turn_id from dure.turn_events" })).toEqual([{ turn_id: "running" }]);
 });

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
 import type { Leases } from "./leases.ts";
@@ -74,11 +74,18 @@ export class Retention {
 
   async #sweepAll(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const removed = new Map<string, number>();
+    const failed: string[] = [];
     for (const rule of this.#rules.values()) {
-      const rows = await this.#sweepRule(rule, signal);
-      removed.set(rule.name, rows);
-      if (rows > 0) this.#options.logger.info({ rule: rule.name, rows }, `retention removed ${rows} rows of ${rule.name} older than ${rule.keep}`);
+      try {
+        const rows = await this.#sweepRule(rule, signal);
+        removed.set(rule.name, rows);
+        if (rows > 0) this.#options.logger.info({ rule: rule.name, rows }, `retention removed ${rows} of ${rule.name}`);
+      } catch (error) {
+        signal.throwIfAborted();
+        failed.push(`${rule.name} (${codeOf(error) ?? "error"}: ${messageOf(error)})`); // the other rules are swept all the same
+      }
     }
+    if (failed.length > 0) throw new DureError("RETENTION_FAILED", `Retention could not sweep ${failed.join(", ")}.`, { class: "unavailable", hint: "The next sweep tries them again; the others are swept." });
     return removed;
   }
 

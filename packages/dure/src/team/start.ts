@@ -16,7 +16,7 @@ import { Notifications } from "../durable/notify.ts";
 import { Outbox } from "../durable/outbox.ts";
 import { applicationName, ProcessLease } from "../durable/processes.ts";
 import { DEFAULT_RULES, Retention, type RetentionRule } from "../durable/retention.ts";
-import { sessionRules } from "../durable/sessions.ts";
+import { journalRule, sessionRules } from "../durable/sessions.ts";
 import { Takeover } from "../durable/takeover.ts";
 import type { AnyService } from "../engine/combine.ts";
 import type { MemoryOptions } from "../engine/memory.ts";
@@ -37,7 +37,8 @@ import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
 import { agentServices } from "./agents.ts";
 import { announcementHandler } from "./announcements.ts";
 import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
-import type { LoadedTeam, TeamConfig } from "./config.ts";
+import type { LoadedTeam } from "./config.ts";
+import { teamCosts } from "./costs.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
 import { everyModelOf, modelOf, pricesOf, providersOf, settingsOf, type Settings } from "./limits.ts";
 import { openEscalationRouter } from "./escalations.ts";
@@ -164,7 +165,7 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
   await events.start();
   defer("the event log", () => events.stop());
   const directory = directoryOf(team.config, environment);
-  const jobs = directory && new Jobs({ ...shared, events, conversations: engine, agents: { find: (id) => directory.find(id), all: () => directory.agents }, limits: jobLimits(team.config), allow: team.config.jobs?.allow });
+  const jobs = directory && new Jobs({ ...shared, events, conversations: engine, agents: { find: (id) => directory.find(id), all: () => directory.agents }, limits: jobLimits(settings), allow: team.config.jobs?.allow });
   // Before the turns: those of jobs wait for the permit of their job.
   if (jobs) takeover.onDead("jobs", (dead) => jobs.recoverDead(dead));
   takeover.onDead("turns", async (dead) => {
@@ -235,6 +236,13 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
       return { ready: isReachable && isHeld, checks: { database: { ok: isReachable }, lease: { ok: isHeld, detail: lease.state } } };
     },
     reload: () => reloader.reload(),
+    costs: teamCosts({
+      database,
+      budgets: team.config.budgets,
+      timeZone: settings.timeZone,
+      agentName: (id) => directory?.nameOf(id) ?? id,
+      serviceName: (name) => directory?.find(name)?.displayName ?? engine.describe().find((service) => service.name === name)?.title ?? name,
+    }),
     metrics: teamMetrics({ database, engine, events, lease, jobs, plans }),
     auth,
     devMode: settings.devMode,
@@ -287,9 +295,8 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
   };
 }
 
-function jobLimits({ jobs }: TeamConfig): Partial<JobLimits> {
-  const { permits, maxTurns, keep, treeTokens } = jobs ?? {};
-  return { ...(permits !== undefined && { permits }), ...(maxTurns !== undefined && { collaborationTurns: maxTurns }), ...(keep !== undefined && { keepMs: keep }), ...(treeTokens !== undefined && { treeTokens }) };
+function jobLimits({ jobPermits, jobTurns, keepJobsMs, jobTreeTokens }: Settings): Partial<JobLimits> {
+  return { permits: jobPermits, collaborationTurns: jobTurns, keepMs: keepJobsMs, ...(jobTreeTokens !== undefined && { treeTokens: jobTreeTokens }) };
 }
 
 /** Longest wait for the recovery of dead processes before the server is loaded, milliseconds. The rest goes on beside it. Source: our choice. */
@@ -368,7 +375,7 @@ function budgetLimits({ config }: LoadedTeam): BudgetLimits {
 function retentionRules(settings: Settings): readonly RetentionRule[] {
   return [
     ...DEFAULT_RULES.map((rule) => (rule.name === "events" ? { ...rule, keep: settings.keepEventsMs } : rule)),
-    { name: "turn-events", table: "dure.turn_events", ageColumn: "at", keep: settings.keepTurnEventsMs, where: "turn_id in (select id from dure.turns where status = 'done')" },
+    journalRule(settings.keepTurnEventsMs),
     { name: "idempotency", table: "dure.idempotency", ageColumn: "at", keep: "24h" },
     { name: "model-calls", table: "dure.model_calls", ageColumn: "at", keep: "90d" },
     ...BUDGET_RULES,

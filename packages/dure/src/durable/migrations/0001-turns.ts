@@ -23,7 +23,7 @@ create table dure.sessions (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
-create index sessions_recent on dure.sessions (tenant, updated_at desc, id);
+create index sessions_recent on dure.sessions (tenant, updated_at desc, id desc);
 
 create table dure.turns (
   id text primary key,
@@ -70,7 +70,6 @@ create table dure.turn_events (
   at timestamptz not null default clock_timestamp(),
   primary key (turn_id, seq)
 );
-create index turn_events_age on dure.turn_events using brin (at);
 
 create table dure.idempotency (
   caller text not null,
@@ -183,7 +182,7 @@ create table dure.model_calls (
   latency_ms double precision not null,
   error text
 );
-create index model_calls_at on dure.model_calls using brin (at);
+create index model_calls_at on dure.model_calls (at);
 create index model_calls_session on dure.model_calls (session_id);
 
 -- Journal rows and model calls of one write; rows that are there already (a repeated write) stay as they are.

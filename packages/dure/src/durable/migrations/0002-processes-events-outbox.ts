@@ -35,7 +35,9 @@ create table dure.meta (
   era bigint not null default 1,
   -- The last event that retention removed: a position before it has lost something.
   events_swept_xid xid8 not null default '0',
-  events_swept_seq bigint not null default 0
+  events_swept_seq bigint not null default 0,
+  -- Turns that ended up to here have no journal any more.
+  journals_swept_to timestamptz not null default '-infinity'
 );
 insert into dure.meta default values;
 

@@ -48,7 +48,7 @@ create table dure.budget_reservations (
   primary key (turn_id, place)
 ) with (fillfactor = 70);
 create index budget_reservations_unfolded on dure.budget_reservations (process) where not folded;
-create index budget_reservations_age on dure.budget_reservations using brin (at);
+create index budget_reservations_age on dure.budget_reservations (at);
 
 -- What the calls of a session have used, as long as the session lives. Its running turn writes here, and between turns what folds its memory.
 create table dure.budget_sessions (
