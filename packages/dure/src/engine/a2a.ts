@@ -17,8 +17,6 @@ const TASKS_MOST = 20;
 const HISTORY_MOST = 50;
 /** Between two looks at a task whose server cannot tell of it by itself, milliseconds. Source: our choice. */
 const LOOK_EVERY_MS = 1_000;
-/** How long the cancelling of a task that nobody waits for may take, milliseconds. */
-const CANCEL_WITHIN_MS = 5_000;
 
 /**
  * One turn with an agent that speaks A2A 1.0 over JSON-RPC. The session is its context; a task that asks for input is gone on with.
@@ -30,9 +28,9 @@ const CANCEL_WITHIN_MS = 5_000;
 export async function* a2aTurn(
   remote: RemoteService,
   request: { session: string; message: string },
-  options: { key: string; clock: Clock; signal: AbortSignal; /** Asked after an abort: nobody waits for the answer any more, here or elsewhere. */ isGivenUp: () => boolean },
+  options: { key: string; clock: Clock; signal: AbortSignal; /** Is told the task's id there. */ onBegun: (task: string) => void },
 ): AsyncGenerator<TurnEvent, Done> {
-  const { key, clock, signal, isGivenUp } = options;
+  const { key, clock, signal, onBegun } = options;
   const startedAt = clock.monotonic();
   const label = remote.title ?? remote.name;
   yield { type: "AGENT_START", data: { agent: remote.name, label } };
@@ -43,24 +41,19 @@ export async function* a2aTurn(
       connection ??= await A2aConnection.open(remote, signal);
       for await (const event of followCall(connection, answer, request, { key, clock, signal })) {
         const { text, isVoid } = answer.take(event);
+        if (answer.task !== undefined) onBegun(answer.task);
         if (isVoid) yield { type: "AGENT_START", data: { agent: remote.name, label, attempt: tries + 1, restart: true } };
         if (text !== "") yield { type: "LLM_TOKEN", data: text };
       }
       if (!answer.isEnded) throw new Error(`the stream ended in ${answer.state ?? "no state"}`);
       break;
     } catch (error) {
-      if (signal.aborted) {
-        if (isGivenUp()) void stopA2aTask(remote, request, { key, task: answer.task, clock });
-        throw signal.reason;
-      }
+      if (signal.aborted) throw signal.reason;
       if (error instanceof DureError) throw error;
       if (tries >= RECONNECTS_MOST) {
         throw new DureError("REMOTE_UNAVAILABLE", `The agent ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`, { class: "unavailable", hint: "Check that the other server runs and that its address is right.", cause: error });
       }
-      await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal }).catch((aborted: unknown) => {
-        if (isGivenUp()) void stopA2aTask(remote, request, { key, task: answer.task, clock });
-        throw aborted;
-      });
+      await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
     }
   }
   const failure = failureOf(remote, answer);
@@ -81,20 +74,15 @@ export async function* a2aTurn(
 
 /**
  * Ends a task there for which nobody waits any longer; one whose id has not come yet is looked for among those of its context. What
- * cannot be found or cancelled goes on alone. Never rejects.
+ * cannot be found or cancelled goes on alone. Throws where the agent cannot be reached.
  */
-export async function stopA2aTask(remote: RemoteService, request: { session: string }, options: { key: string; task?: string | undefined; clock: Clock }): Promise<void> {
-  const { key, clock } = options;
-  const late = new AbortController();
-  const stop = clock.after(CANCEL_WITHIN_MS, () => late.abort());
+export async function stopA2aTask(remote: RemoteService, request: { session: string }, { key, task, signal }: { key: string; task?: string | undefined; signal: AbortSignal }): Promise<void> {
   try {
-    const connection = await A2aConnection.open(remote, late.signal);
-    const task = options.task ?? (await connection.tasksOf(request.session, late.signal)).find(({ history = [] }) => history.some(({ messageId }) => messageId === key))?.id;
-    if (task !== undefined) await connection.call("CancelTask", { id: task }, late.signal);
-  } catch {
-    // An agent that cannot cancel, or not be reached.
-  } finally {
-    stop();
+    const connection = await A2aConnection.open(remote, signal);
+    const id = task ?? (await connection.tasksOf(request.session, signal)).find(({ history = [] }) => history.some(({ messageId }) => messageId === key))?.id;
+    if (id !== undefined) await connection.call("CancelTask", { id }, signal);
+  } catch (error) {
+    if (!(error instanceof DureError)) throw error; // else the agent has said that it cannot
   }
 }
 

@@ -17,7 +17,7 @@ import type { TurnJournal } from "./journal.ts";
 import type { Memory } from "./memory.ts";
 import { Places } from "./places.ts";
 import type { AnyTool } from "./tool.ts";
-import type { AgentCallOptions, AgentOutcome, EffectOutcome, TurnFacts } from "./turn-context.ts";
+import { handed, type AgentCallOptions, type AgentOutcome, type EffectOutcome, type TurnFacts } from "./turn-context.ts";
 
 /** What running an agent needs from its turn. */
 export interface AgentRunEnvironment {
@@ -39,6 +39,8 @@ export interface AgentRunEnvironment {
   callBegins(): () => void;
   noteCall(agent: string, record: ModelCallRecord, place: string): void;
   noteAgent(trace: TraceAgent): void;
+  /** Before each call that is not recorded, but for `once`; throws where somebody has asked for the end of the turn. */
+  beginsWork(): void;
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
   /** The yes for exactly these arguments, or a turn that ends by asking for it. */
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
@@ -86,6 +88,7 @@ export class AgentRun {
   #retries = 0;
   #tokensIn = 0;
   #tokensOut = 0;
+  readonly #startedAt: number;
   /** See `AgentRecord`. */
   #saidAt: string | undefined;
 
@@ -108,13 +111,14 @@ export class AgentRun {
     this.#places = Places.inside(options.path);
     this.#shown = options.call.show ?? true;
     this.#path = options.path;
+    this.#startedAt = options.environment.clock.monotonic();
   }
   readonly #path: string;
   /** Data of this turn that the model reads before the person's message. */
   #background: string | undefined;
 
   async run(): Promise<AgentOutcome> {
-    const { journal, clock, signal } = this.#environment;
+    const { journal, signal } = this.#environment;
     const name = `agent:${this.#key}`;
     const past = journal.past(this.#path, name);
     if (past?.record) return this.#fromPast(past.record.value as AgentRecord, past.events);
@@ -122,30 +126,37 @@ export class AgentRun {
     const attempt = 1 + (past?.events.filter((event) => event.type === "AGENT_START").length ?? 0);
     const start = { agent: this.#key, label: this.#label };
     this.#emit({ type: "AGENT_START", data: attempt > 1 ? { ...start, attempt, restart: true } : start });
-    const startedAt = clock.monotonic();
     let outcome: AgentOutcome | undefined;
     let failure: unknown;
     try {
       outcome = await inAgentSpan(this.#key, () => this.#work());
     } catch (error) {
-      if (signal.aborted || isControl(error)) throw error;
+      if (signal.aborted || isControl(error)) {
+        this.#environment.noteAgent(this.trace(codeOf(error) ?? "TURN_STOPPED"));
+        throw error;
+      }
       failure = error;
     }
-    const trace: TraceAgent = {
-      agent: this.#key,
-      elapsedMs: Math.round(clock.monotonic() - startedAt),
-      success: outcome !== undefined,
-      retries: this.#retries,
-      error: outcome ? null : (codeOf(failure) ?? "INTERNAL"),
-      tokensIn: this.#tokensIn,
-      tokensOut: this.#tokensOut,
-    };
+    const trace = this.trace(outcome ? null : (codeOf(failure) ?? "INTERNAL"));
     const record: AgentRecord = outcome ? { trace, ...(this.#saidAt === undefined ? compact(outcome) : { saidAt: this.#saidAt }) } : { trace, error: storedError(failure) };
     journal.record(this.#path, name, record);
     this.#environment.noteAgent(trace);
     for (const event of this.#endEvents(trace, outcome)) this.#emit(event);
     if (outcome) return outcome;
     throw failure;
+  }
+
+  /** As it stands now. `error`: the code with which it ended, or was ended; null: it has succeeded. */
+  trace(error: string | null): TraceAgent {
+    return {
+      agent: this.#key,
+      elapsedMs: Math.round(this.#environment.clock.monotonic() - this.#startedAt),
+      success: error === null,
+      retries: this.#retries,
+      error,
+      tokensIn: this.#tokensIn,
+      tokensOut: this.#tokensOut,
+    };
   }
 
   /** The recorded end; its events are sent now if they were never stored. */
@@ -274,6 +285,7 @@ export class AgentRun {
         if (!answer) {
           const asked: ModelRequest = complaint === undefined ? request : { ...request, messages: [...request.messages, { role: "user", text: complaint }] };
           const model = this.#environment.resolve(attempt.llm);
+          this.#environment.beginsWork();
           await this.#environment.reserve(agent, asked, model, path);
           await journal.flushResults();
           const callEnded = this.#environment.callBegins();
@@ -399,6 +411,7 @@ export class AgentRun {
         return { status: "failed", error: { code: "EFFECT_KEY_REUSED", message: `${name} was called for the same thing with other arguments before.` } } as const;
       });
     } else {
+      this.#environment.beginsWork();
       await journal.flushResults();
       const call = { ...context, key, attempt: 1 };
       outcome = await inToolSpan(name, () => this.#callPlain(name, tool, input, call), (ended) => (ended.status === "failed" ? ended.error.code : undefined));
@@ -463,6 +476,7 @@ export class AgentRun {
     const path = this.#places.next();
     const past = journal.past(path, `step:${name}`);
     if (past?.record) return past.record.value as T;
+    this.#environment.beginsWork();
     await journal.flushResults();
     const value = await work(signal);
     signal.throwIfAborted();
@@ -485,19 +499,22 @@ export class AgentRun {
       memory,
       signal,
       buildMessages: (contextBlock, lastNTurns) => buildMessages({ agent, message, background: this.#background, memory, contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
-      model: async (request) => {
+      model: (request) => {
         const prompt = buildMessages({ agent, message, background: this.#background, memory, contextBlock: this.#options.context });
-        return (await this.#ask({ ...prompt, ...request }, false)).answer;
+        return handed(this.#ask({ ...prompt, ...request }, false).then(({ answer }) => answer));
       },
-      tool: async (name, input) => {
-        const tool = agent.tools[name];
-        if (!tool) throw new DureError("TOOL_UNKNOWN", `The agent ${this.#key} has no tool "${name}".`, { class: "input", hint: `Its tools are: ${Object.keys(agent.tools).join(", ") || "none"}.` });
-        const outcome = await this.#callTool(name, tool, tool.inputSchema.parse(input));
-        if (outcome.status === "failed") throw new DureError(outcome.error.code, outcome.error.message);
-        return outcome.result;
-      },
-      step: (name, work) => this.#step(name, work),
+      tool: (name, input) => handed(this.#useTool(name, input)),
+      step: (name, work) => handed(this.#step(name, work)),
     };
+  }
+
+  async #useTool(name: string, input: unknown): Promise<unknown> {
+    const { tools } = this.#agent;
+    const tool = tools[name];
+    if (!tool) throw new DureError("TOOL_UNKNOWN", `The agent ${this.#key} has no tool "${name}".`, { class: "input", hint: `Its tools are: ${Object.keys(tools).join(", ") || "none"}.` });
+    const outcome = await this.#callTool(name, tool, tool.inputSchema.parse(input));
+    if (outcome.status === "failed") throw new DureError(outcome.error.code, outcome.error.message);
+    return outcome.result;
   }
 }
 

@@ -116,13 +116,15 @@ export function webFetch(options: { allowHosts?: readonly string[] } = {}): Tool
 }
 
 function get(url: URL, allowed: ReadonlySet<string>, signal: AbortSignal): Promise<IncomingMessage> {
-  const isExempt = allowed.has(url.host);
+  const isSecure = url.protocol === "https:";
+  const isExempt = allowed.has(`${url.hostname}:${url.port || (isSecure ? "443" : "80")}`);
   const literal = url.hostname.replace(/^\[|\]$/g, "");
   if (!isExempt && isIP(literal) !== 0 && isPrivate(literal)) return Promise.reject(privateAddress(url.host));
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(
+    const request = (isSecure ? httpsRequest : httpRequest)(
       url,
-      { signal, headers: { "user-agent": "dure", accept: "text/*, application/json" }, ...(!isExempt && { lookup: publicLookup }) },
+      // A connection of its own: one that is kept open, or one through a proxy of the environment, would pass by the lookup.
+      { signal, agent: false, headers: { "user-agent": "dure", accept: "text/*, application/json" }, ...(!isExempt && { lookup: publicLookup }) },
       resolve,
     );
     request.on("error", reject);
@@ -143,14 +145,18 @@ const publicLookup: LookupFunction = (hostname, options, callback) => {
 };
 
 /** Not reachable from the public internet. Source: IANA special-purpose address registries (RFC 6890). */
-const PRIVATE = new BlockList();
-for (const [address, prefix] of [["0.0.0.0", 8], ["10.0.0.0", 8], ["100.64.0.0", 10], ["127.0.0.0", 8], ["169.254.0.0", 16], ["172.16.0.0", 12], ["192.0.0.0", 24], ["192.0.2.0", 24], ["192.168.0.0", 16], ["198.18.0.0", 15], ["198.51.100.0", 24], ["203.0.113.0", 24], ["224.0.0.0", 4], ["240.0.0.0", 4]] as const) PRIVATE.addSubnet(address, prefix, "ipv4");
-for (const [address, prefix] of [["::", 128], ["::1", 128], ["64:ff9b::", 96], ["100::", 64], ["2001:db8::", 32], ["fc00::", 7], ["fe80::", 10], ["ff00::", 8]] as const) PRIVATE.addSubnet(address, prefix, "ipv6");
+const SPECIAL = new BlockList();
+for (const [address, prefix] of [["0.0.0.0", 8], ["10.0.0.0", 8], ["100.64.0.0", 10], ["127.0.0.0", 8], ["169.254.0.0", 16], ["172.16.0.0", 12], ["192.0.0.0", 24], ["192.0.2.0", 24], ["192.88.99.0", 24], ["192.168.0.0", 16], ["198.18.0.0", 15], ["198.51.100.0", 24], ["203.0.113.0", 24], ["224.0.0.0", 4], ["240.0.0.0", 4]] as const) SPECIAL.addSubnet(address, prefix, "ipv4");
+// Of the global ones: protocols' own with Teredo, documentation, 6to4. Teredo and 6to4 carry an IPv4 address that may be private.
+for (const [address, prefix] of [["2001::", 23], ["2001:db8::", 32], ["2002::", 16], ["3fff::", 20]] as const) SPECIAL.addSubnet(address, prefix, "ipv6");
+
+/** The part of IPv6 from which public addresses are given out; what is outside (mapped and translated IPv4, local, multicast) is never one. */
+const GLOBAL = new BlockList();
+GLOBAL.addSubnet("2000::", 3, "ipv6");
 
 export function isPrivate(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped) return isPrivate(mapped);
-  return PRIVATE.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  if (isIP(address) !== 6) return SPECIAL.check(address, "ipv4");
+  return !GLOBAL.check(address, "ipv6") || SPECIAL.check(address, "ipv6");
 }
 
 function privateAddress(host: string): DureError {
@@ -167,10 +173,42 @@ async function readText(response: IncomingMessage): Promise<string> {
   }
   response.destroy();
   const text = Buffer.concat(chunks).subarray(0, PAGE_BYTES_MOST).toString("utf8");
-  if (!/html/.test(response.headers["content-type"] ?? "")) return text;
-  return text
-    .replaceAll(/<(script|style)\b[^>]*>[\s\S]*?<\/\1>/gi, " ")
-    .replaceAll(/<[^>]+>/g, " ")
-    .replaceAll(/\s+/g, " ")
-    .trim();
+  return /html/.test(response.headers["content-type"] ?? "") ? textOfHtml(text) : text;
+}
+
+/** What is never shown of a page, and how each ends. */
+const HIDDEN = [
+  { begins: /^<!--/, ends: /-->/g },
+  { begins: /^<script\b/i, ends: /<\/script[^>]{0,100}>/gi },
+  { begins: /^<style\b/i, ends: /<\/style[^>]{0,100}>/gi },
+] as const;
+/** Characters of a tag that must be seen to know it. */
+const TAG_BEGINNING = 8;
+
+/** The words of a page. One pass from tag to tag: a page that somebody made to be slow costs no more than another of its length. Pure. */
+export function textOfHtml(html: string): string {
+  const parts: string[] = [];
+  let at = 0;
+  while (at < html.length) {
+    const tag = html.indexOf("<", at);
+    parts.push(html.slice(at, tag < 0 ? undefined : tag));
+    if (tag < 0) break;
+    const beginning = html.slice(tag, tag + TAG_BEGINNING);
+    const end = endOfTag(html, tag, beginning);
+    parts.push(end === tag + 1 ? "<" : " "); // `1 < 2` is no tag
+    at = end;
+  }
+  return parts.join("").replaceAll(/\s+/g, " ").trim();
+}
+
+/** Where what begins at `tag` ends; the end of the page for what never does. */
+function endOfTag(html: string, tag: number, beginning: string): number {
+  if (!/^<[a-z/!?]/i.test(beginning)) return tag + 1;
+  const hidden = HIDDEN.find(({ begins }) => begins.test(beginning));
+  if (hidden) {
+    hidden.ends.lastIndex = tag;
+    return hidden.ends.exec(html) ? hidden.ends.lastIndex : html.length;
+  }
+  const close = html.indexOf(">", tag);
+  return close < 0 ? html.length : close + 1;
 }

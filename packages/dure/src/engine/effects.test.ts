@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Inbox } from "../escalations/inbox.ts";
 import type { OfflineReply } from "../models/offline.ts";
 import { ScriptedModel } from "../testing/scripted-model.ts";
-import { chatAgent } from "./agent.ts";
+import { AgentResult, chatAgent, customAgent } from "./agent.ts";
 import { combineServices, keywordRouter } from "./combine.ts";
 import { fateOf } from "./effects.ts";
 import { defineService, flow, type Service } from "./service.ts";
@@ -218,6 +218,110 @@ test("a killed call is settled by the next life: booked once, with the same key"
   expect(desk.booked).toHaveLength(1);
 });
 
+test.each([
+  ["in the middle of its call", true, "done"],
+  ["between its end and the end of the turn", false, "done"],
+] as const)("a stop that comes after a death %s settles the effect first, and keeps what it wrote into the state", async (_, hangs, outcome) => {
+  const desk = new Desk();
+  const reached = Promise.withResolvers<void>();
+  const never = (): Promise<never> => (reached.resolve(), new Promise<never>(() => {}));
+  const openTicket = ticketTool(desk, {
+    timeout: 300,
+    execute: async (input, context) => {
+      const result = await desk.open(input, context);
+      return hangs ? await never() : result;
+    },
+  });
+  const made: string[] = [];
+  const service = { ...codeService(desk), flows: { DEFAULT: flow(async (turn) => {
+    turn.state.update({ outcome: await turn.step("look", () => (made.push("look"), "looked")) });
+    await turn.call("openTicket", openTicket, { subject: "printer" }, { key: ["flow-1"], onSettled: ({ status }) => turn.state.update({ outcome: status }) });
+    await turn.step("after", () => (made.push("after"), never()));
+    return turn.done({ message: "never" });
+  }) } };
+  await using t = await startTestEngine(service);
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  t.fence();
+  await t.database.query({ text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'` });
+  await using other = await startTestEngine(service, { on: { url: t.url } });
+
+  expect(await lastEvent(other, turnId)).toMatchObject({ data: { error: { code: "TURN_STOPPED" }, stateSnapshot: { outcome } } });
+  expect(await other.database.query({ text: "select status from dure.effects" })).toEqual([{ status: "done" }]);
+  expect(desk.booked).toHaveLength(1);
+  expect(made).toEqual(hangs ? ["look"] : ["look", "after"]);
+});
+
+test("a stop that comes after a death begins nothing beside the effect that it settles, and what was shown stays", async () => {
+  const desk = new Desk();
+  const reached = Promise.withResolvers<void>();
+  let calls = 0;
+  const talks = offlineModel("talks", () => (calls++, { chunks: ["하나 ", "둘"], chunkDelayMs: 60_000 }));
+  const openTicket = ticketTool(desk, {
+    timeout: 300,
+    execute: async (input, context) => {
+      await desk.open(input, context);
+      return (reached.resolve(), await new Promise<never>(() => {}));
+    },
+  });
+  const service = { ...codeService(desk), agents: { helper: chatAgent({ name: "helper" }) }, flows: { DEFAULT: flow(async (turn) => {
+    const talk = turn.agent("helper", "…");
+    const { status } = await turn.call("openTicket", openTicket, { subject: "printer" }, { key: ["flow-1"], onSettled: (outcome) => turn.state.update({ outcome: outcome.status }) });
+    return turn.done({ message: `${status} ${(await talk).text}` });
+  }) } };
+  await using t = await startTestEngine(service, { offline: [talks] });
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  await expect.poll(() => t.database.query({ text: "select from dure.turn_events where type = 'LLM_TOKEN'" }), { timeout: 20_000 }).toHaveLength(1);
+  t.fence();
+  await t.database.query({ text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'` });
+  await using other = await startTestEngine(service, { on: { url: t.url }, offline: [talks] });
+
+  const types: string[] = [];
+  for await (const { event } of other.engine.read(turnId)) types.push(event.type);
+
+  expect(types).toEqual(["AGENT_START", "LLM_TOKEN", "DONE"]);
+  expect(await lastEvent(other, turnId)).toMatchObject({ data: { error: { code: "TURN_STOPPED" }, stateSnapshot: { outcome: "done" } } });
+  expect((await other.engine.debug("s1")).memory.rawHistory.at(-1)).toMatchObject({ content: "하나 " });
+  expect([calls, desk.booked.length]).toEqual([1, 1]);
+});
+
+test("a stop that comes after a death to a turn that did something, and whose handler goes another way now, ends as diverged and names what was done", async () => {
+  const desk = new Desk();
+  const reached = Promise.withResolvers<void>();
+  const openTicket = ticketTool(desk);
+  const service = (first: string) => ({ ...codeService(desk), flows: { DEFAULT: flow(async (turn) => {
+    await turn.step(first, () => first);
+    await turn.call("openTicket", openTicket, { subject: "printer" }, { key: ["flow-1"] });
+    await turn.step("after", () => (reached.resolve(), new Promise<never>(() => {})));
+    return turn.done({ message: "never" });
+  }) } });
+  await using t = await startTestEngine(service("look"));
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  t.fence();
+  await t.database.query({ text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'` });
+  await using other = await startTestEngine(service("listen"), { on: { url: t.url } });
+
+  expect(await lastEvent(other, turnId)).toMatchObject({ data: { error: { code: "TURN_DIVERGED" } } });
+  expect((await inboxOf(other).list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "turn_diverged", context: { effects: [{ tool: "openTicket", status: "done" }] } }]);
+});
+
+test("of an effect that a stopped turn cannot come to any more after a death a person is asked", async () => {
+  const desk = new Desk();
+  const reached = Promise.withResolvers<void>();
+  const service = codeService(desk, { execute: async () => (reached.resolve(), new Promise<never>(() => {})) });
+  await using t = await startTestEngine(service);
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  t.fence();
+  await t.database.query({ text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'` });
+  await using other = await startTestEngine({ ...service, name: "another" }, { on: { url: t.url } });
+
+  expect(await lastEvent(other, turnId)).toMatchObject({ data: { error: { code: "TURN_STOPPED" } } });
+  expect((await inboxOf(other).list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "effect_unknown", severity: "critical", context: { tool: "openTicket", input: { subject: "printer" } } }]);
+});
+
 test("a tool that needs a yes ends the turn; the yes makes exactly that call once and the model tells of it", async () => {
   const desk = new Desk();
   const model = new ScriptedModel([callsTool({ subject: "expensive" }), { expect: /ticket/, reply: "It is open now." }]);
@@ -225,7 +329,7 @@ test("a tool that needs a yes ends the turn; the yes makes exactly that call onc
   const inbox = inboxOf(t);
 
   const { done } = await t.say("buy it");
-  expect(done.error?.code).toBe("APPROVAL_PENDING");
+  expect(done).toMatchObject({ error: { code: "APPROVAL_PENDING" }, trace: { agents: [{ agent: "helper", success: false, error: "APPROVAL_PENDING" }] } });
   expect(desk.booked).toHaveLength(0);
   const { items: [escalation] } = await inbox.list({ tenant: "", status: "open", session: "s1" });
   expect(escalation).toMatchObject({ type: "decision", context: { tool: "openTicket", input: { subject: "expensive" } } });
@@ -263,6 +367,35 @@ test("a question whose time has passed is asked anew; the old one can no longer 
 
   expect((await inbox.list({ tenant: "" })).items).toHaveLength(2);
   await expect(inbox.answer(old!.id, { value: "approve" }, { tenant: "", name: "boss" })).rejects.toMatchObject({ code: "ESCALATION_CLOSED" });
+});
+
+/** A flow, or an agent of it, that takes whatever ends its turn for a failure like others. */
+function swallowing(by: "flow" | "agent", openTicket: AnyTool): Service {
+  const clerk = customAgent({ name: "clerk", tools: { openTicket }, run: async (context) => AgentResult.success({ message: await context.tool("openTicket", { subject: "printer" }).then(() => "made", () => "all is well") }) });
+  return defineService({
+    name: "swallowing",
+    agents: { clerk },
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        if (by === "agent") return turn.done({ message: (await turn.agent("clerk", "…")).text });
+        return turn.done({ message: await turn.call("openTicket", openTicket, { subject: "printer" }, { key: ["1"] }).then(() => "made", () => "all is well") });
+      }),
+    },
+  });
+}
+
+test.each([
+  ["flow", "an effect of which nobody knows", { recover: "ask" }, "EFFECT_UNKNOWN", "effect_unknown"],
+  ["agent", "an effect of which nobody knows", { recover: "ask" }, "EFFECT_UNKNOWN", "effect_unknown"],
+  ["flow", "a yes that is needed", { approval: true }, "APPROVAL_PENDING", "decision"],
+  ["agent", "a yes that is needed", { approval: true }, "APPROVAL_PENDING", "decision"],
+] as const)("a %s that goes on after %s ends its turn by asking all the same", async (by, _, options, code, type) => {
+  const desk = new Desk();
+  desk.plan.push("cut-after");
+  await using t = await startTestEngine(swallowing(by, ticketTool(desk, options)));
+
+  expect((await t.say("go")).done).toMatchObject({ nextAction: "ASK", error: { code } });
+  expect((await inboxOf(t).list({ tenant: "", status: "open" })).items).toMatchObject([{ type }]);
 });
 
 test("a tool that needs a yes must be a once effect", () => {

@@ -6,7 +6,8 @@ import type { OutsideHandler } from "../durable/outbox.ts";
 import { storable } from "../durable/storable.ts";
 import { raiseEscalations } from "../escalations/inbox.ts";
 import type { AnyService, LeafService } from "./combine.ts";
-import type { HookContext, HookHandler, Service } from "./service.ts";
+import type { HookContext, HookHandler } from "./service.ts";
+import { STOP_ELSEWHERE, stopElsewhere, type StopElsewhere } from "./pass-through.ts";
 import { localeOf } from "./texts.ts";
 import { AFTER_TURN } from "./turn-end.ts";
 
@@ -24,7 +25,7 @@ interface HookPayload {
  * A hook that nobody handles is done at once: it is information for clients, who saw it in `DONE`.
  */
 export class HookDelivery {
-  #services: ReadonlyMap<string, Service>;
+  #services: ReadonlyMap<string, LeafService>;
   readonly #logger: Logger;
   readonly #lease: AbortSignal;
 
@@ -42,8 +43,10 @@ export class HookDelivery {
   get handler(): OutsideHandler {
     return {
       policy: { attempts: HOOK_ATTEMPTS },
-      send: async (payload, { key, signal }) => {
-        await this.#deliver(hookOf(payload), { key, signal });
+      send: async (payload, { key, attempt, signal }) => {
+        const hook = hookOf(payload);
+        if (hook.type === STOP_ELSEWHERE) await this.#stopElsewhere(hook, { attempt, signal });
+        else await this.#deliver(hook, { key, signal });
       },
       rows: {
         holds: (payload) => this.#isTransactional(hookOf(payload)),
@@ -51,8 +54,10 @@ export class HookDelivery {
           await this.#deliver(hookOf(payload), { key, signal, tx: { query: (text, values) => tx.query({ text }, values) } });
         },
       },
+      classify: (error) => (error instanceof NotToldError ? { class: "permanent" } : undefined),
       onGivenUp: async ({ key, attempts, error, payload }, tx) => {
         const hook = hookOf(payload);
+        if (hook.type === STOP_ELSEWHERE) return this.#logger.warn({ key, attempts, service: hook.service, turn: hook.turn }, `the turn on ${hook.service} could not be stopped there; it ends by itself`);
         this.#logger.error({ key, attempts, service: hook.service, type: hook.type }, "a hook was given up; it stays in the outbox as failed");
         const data = { key, attempts, error: isObject(error) && typeof error["message"] === "string" ? error["message"] : messageOf(error) };
         await tx.query({ text: "select dure.emit($1)" }, [storable([{ type: "hook.failed", role: "system", session: hook.session, turn: hook.turn, service: hook.service, data }])]);
@@ -63,13 +68,14 @@ export class HookDelivery {
   }
 
   #isTransactional({ service, type }: HookPayload): boolean {
-    const handler = type === AFTER_TURN ? undefined : this.#services.get(service)?.hooks?.[type];
+    const leaf = this.#services.get(service);
+    const handler = type === AFTER_TURN || leaf?.kind !== "service" ? undefined : leaf.hooks?.[type];
     return typeof handler === "object" && handler.transactional === true;
   }
 
   async #deliver(hook: HookPayload, { key, signal, tx }: Pick<HookContext, "key" | "signal" | "tx">): Promise<void> {
     const service = this.#services.get(hook.service);
-    if (!service) throw new DureError("SERVICE_UNKNOWN", `The service ${hook.service} of the hook ${key} is not here.`, { class: "unavailable" });
+    if (service?.kind !== "service") throw new DureError("SERVICE_UNKNOWN", `The service ${hook.service} of the hook ${key} is not here.`, { class: "unavailable" });
     const context: HookContext = { key, turn: hook.turn, session: hook.session, signal: AbortSignal.any([signal, this.#lease]), ...(tx && { tx }) };
     if (hook.type === AFTER_TURN) {
       await service.afterTurn?.({ session: hook.session, turn: hook.turn, message: (hook.data as { message: string }).message }, context);
@@ -79,10 +85,30 @@ export class HookDelivery {
     if (!handler) return;
     await handleOf(handler)(hook.data, context);
   }
+
+  /** What comes later in its session does not wait for it as long as for a hook: a turn there ends by itself, too. */
+  async #stopElsewhere({ service, data }: HookPayload, { attempt, signal }: { attempt: number; signal: AbortSignal }): Promise<void> {
+    const remote = this.#services.get(service);
+    try {
+      if (remote?.kind !== "remote") throw new DureError("SERVICE_UNKNOWN", `The remote service ${service} is not here.`, { class: "unavailable" });
+      await stopElsewhere(remote, data as StopElsewhere, { signal });
+    } catch (error) {
+      throw attempt < STOP_ATTEMPTS ? error : new NotToldError(service, { cause: error });
+    }
+  }
+}
+
+/** Another server did not hear of a stop. */
+class NotToldError extends Error {
+  constructor(service: string, options: { cause: unknown }) {
+    super(`${service} could not be told of a stop.`, options);
+  }
 }
 
 /** Deliveries of one hook before it is given up and people are told. Source: our choice; with doubling pauses about 17 minutes. */
 const HOOK_ATTEMPTS = 10;
+/** Times that another server is told of a stop: with doubling pauses within a minute. Source: our choice. */
+const STOP_ATTEMPTS = 6;
 
 /** The turn has said that it is done; what it promised to do afterwards is not. */
 function givenUpEscalation(hook: HookPayload, { key, attempts, error }: { key: string; attempts: number; error: string }, session: { tenant: string; locale: string | null } | undefined): NewEscalation {
@@ -107,11 +133,10 @@ function handleOf(handler: HookHandler | HookHandler["handle"]): HookHandler["ha
   return typeof handler === "function" ? handler : (data, context) => handler.handle(data, context);
 }
 
-function leavesOf(service: AnyService): readonly Service[] {
-  const leaves: readonly LeafService[] = service.kind === "combined" ? [...service.services.values()] : [service];
-  return leaves.filter((leaf) => leaf.kind === "service");
+function leavesOf(service: AnyService): readonly LeafService[] {
+  return service.kind === "combined" ? [...service.services.values()] : [service];
 }
 
-function byName(services: readonly AnyService[]): ReadonlyMap<string, Service> {
+function byName(services: readonly AnyService[]): ReadonlyMap<string, LeafService> {
   return new Map(services.flatMap(leavesOf).map((service) => [service.name, service]));
 }

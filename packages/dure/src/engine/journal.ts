@@ -40,6 +40,9 @@ interface Chunk {
 
 const NO_CHUNK: Chunk = { place: "", text: "", bytes: 0, openedAt: 0 };
 
+/** Behind a step's path: where its beginning stands. */
+const BEGINS = ".0";
+
 /** One for all: every run ends with it, and hardly any is written to afterwards. */
 const CLOSED = new DureError("TURN_CLOSED", "The run of this turn is over.");
 
@@ -70,6 +73,7 @@ export class TurnJournal {
   #mustWrite = false;
   #failure: Error | undefined;
   #onStop: () => void = () => {};
+  #diverged: DivergedError | undefined;
 
   constructor(options: { store: JournalStore; clock: Clock; rows: readonly JournalRow[]; onCallsStored?: (calls: readonly StoredModelCall[]) => void }) {
     this.#store = options.store;
@@ -98,18 +102,33 @@ export class TurnJournal {
   past(path: string, name: string): PastStep | undefined {
     const step = this.#past.get(path);
     if (!step) return undefined;
-    if (step.name !== name) throw new DivergedError(path, step.name, name);
+    if (step.name !== name) throw this.diverge(path, step.name, name);
     this.#visited.add(path);
     return step;
   }
 
-  /** Steps of an earlier life that it began and did not finish, by the beginning of their name. */
-  unfinished(prefix: string): readonly { readonly path: string; readonly name: string }[] {
-    return [...this.#past].flatMap(([path, { name, record }]) => (!record && name.startsWith(prefix) ? [{ path, name }] : []));
+  /** The error for whoever stands at `path`; `checkComplete` throws it too, should that one have swallowed it. */
+  diverge(path: string, recorded: string, now: string): DivergedError {
+    return (this.#diverged ??= new DivergedError(path, recorded, now));
   }
 
-  /** Throws `DivergedError` when the handler ended without doing what the journal says. Only top places: inner ones are skipped with a finished step. */
+  /** Steps of an earlier life that it was about to begin (`begins`) and did not finish, by the beginning of their name. */
+  unfinished(prefix: string): readonly { readonly path: string; readonly name: string }[] {
+    return [...this.#past].flatMap(([path, { name }]) => {
+      const outer = path.slice(0, -BEGINS.length);
+      return path === outer + BEGINS && name.startsWith(prefix) && !this.#past.get(outer)?.record ? [{ path: outer, name }] : [];
+    });
+  }
+
+  /** Writes down that a step is about to begin of which nobody here knows how far it comes, before it does. */
+  async begins(path: string, name: string): Promise<void> {
+    if (!this.past(path + BEGINS, name)) this.record(path + BEGINS, name, null);
+    await this.flushResults();
+  }
+
+  /** Throws `DivergedError` when the handler did something else than the journal says, or ended without it. Of what is missing only top places: inner ones are skipped with a finished step. */
   checkComplete(): void {
+    if (this.#diverged) throw this.#diverged;
     for (const [path, step] of this.#past) {
       if (!path.includes(".") && !this.#visited.has(path)) throw new DivergedError(path, step.name, "nothing more");
     }

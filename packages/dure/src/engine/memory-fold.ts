@@ -7,6 +7,7 @@ import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../models/model
 import type { Models } from "../models/models.ts";
 import type { Budgets } from "./budgets.ts";
 import type { LeafService } from "./combine.ts";
+import { logFailure } from "./log-failure.ts";
 import { lastTurns, MEMORY_DEFAULTS, turnsOf, type Memory, type MemoryOptions } from "./memory.ts";
 import type { SessionReader } from "./sessions.ts";
 import { storedCall } from "./stored-call.ts";
@@ -93,13 +94,13 @@ export class MemoryFolder {
         folded = { rawHistory: recent, summaryText: await this.#summarize({ session, service }, memory, memory.rawHistory.slice(0, memory.rawHistory.length - recent.length), options) };
       } catch (error) {
         if (this.#stop.signal.aborted || lease.aborted || codeOf(error) === "SESSION_BUSY") return;
-        if (options.enableSummary) logger.warn({ session, code: codeOf(error), error: messageOf(error) }, "a memory could not be folded; the old summary stays");
+        if (options.enableSummary) logFailure(logger, error, { session }, "a memory could not be folded; the old summary stays");
         folded = { ...memory, rawHistory: lastTurns(memory.rawHistory, options.maxRawTurns) };
         if (folded.rawHistory.length === memory.rawHistory.length) return;
       }
       await store.fold(session, found, folded);
     } catch (error) {
-      logger.warn({ session, code: codeOf(error), error: messageOf(error) }, "a memory was not folded; it is tried again after the next turn");
+      logFailure(logger, error, { session }, "a memory was not folded; it is tried again after the next turn");
     }
   }
 

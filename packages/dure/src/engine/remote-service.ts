@@ -57,20 +57,19 @@ export function remoteService(
 /** Times that a cut stream or a server that drains is asked again, and the first pause before it, milliseconds; it doubles. Source: our choice. */
 const RECONNECTS_MOST = 5;
 const FIRST_PAUSE_MS = 100;
-/** What is asked beside the turn, milliseconds: the end of a turn that nobody waits for, and what the other services are. Source: our choice. */
+/** What is asked beside the turn, what the other services are, milliseconds. Source: our choice. */
 const ASIDE_WITHIN_MS = 5_000;
 
 /**
  * One turn there. `key` makes it the same turn however often it is asked for; a cut stream is taken up behind the last
- * stored event. Throws `REMOTE_UNAVAILABLE` or the other server's own problem. An abort leaves the turn running there, for another
- * process to follow, unless it is given up: then it is stopped there too.
+ * stored event. Throws `REMOTE_UNAVAILABLE` or the other server's own problem. An abort leaves the turn running there.
  */
 export async function* remoteTurn(
   remote: RemoteService,
   request: RemoteRequest,
-  options: { key: string; clock: Clock; signal: AbortSignal; /** Asked after an abort: nobody waits for the answer any more, here or elsewhere. */ isGivenUp: () => boolean },
+  options: { key: string; clock: Clock; signal: AbortSignal; /** Is told the turn's id there. */ onBegun: (turnId: string) => void },
 ): AsyncGenerator<TurnEvent, Done> {
-  const { key, clock, signal, isGivenUp } = options;
+  const { key, clock, signal, onBegun } = options;
   let turnId: string | undefined;
   let lastId: string | undefined;
   for (let tries = 0; ; tries++) {
@@ -81,6 +80,7 @@ export async function* remoteTurn(
           : await fetch(`${remote.url}/v1/agent/turns/${turnId}/stream`, { headers: { ...remote.headers(), "last-event-id": lastId }, signal });
       if (!response.ok || !response.body) throw await problemOf(remote, response);
       turnId = response.headers.get("turn-id") ?? turnId;
+      if (turnId !== undefined) onBegun(turnId);
       const frames = response.body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).pipeThrough(new EventSourceParserStream());
       for await (const frame of frames) {
         if (frame.id) lastId = frame.id;
@@ -92,10 +92,7 @@ export async function* remoteTurn(
       }
       throw new Error("the stream ended before DONE");
     } catch (error) {
-      if (signal.aborted) {
-        if (isGivenUp()) void stopRemoteTurn(remote, request, { key, turnId, clock });
-        throw signal.reason;
-      }
+      if (signal.aborted) throw signal.reason;
       if (error instanceof DureError && (error.class !== "unavailable" || tries >= RECONNECTS_MOST)) throw error;
       if (tries >= RECONNECTS_MOST) {
         throw new DureError("REMOTE_UNAVAILABLE", `The service ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`, {
@@ -105,10 +102,7 @@ export async function* remoteTurn(
         });
       }
     }
-    await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal }).catch((error: unknown) => {
-      if (isGivenUp()) void stopRemoteTurn(remote, request, { key, turnId, clock });
-      throw error;
-    });
+    await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
   }
 }
 
@@ -144,29 +138,19 @@ async function sendThere(remote: RemoteService, request: RemoteRequest, key: str
 /**
  * Ends a turn there for which nobody waits any longer. Its id may not have come yet: then it is asked for once more by the key. A
  * message that had not arrived is stopped as soon as it is stored, so it stands on both sides as said and interrupted. A turn that
- * has ended meanwhile answers 409, which changes nothing. Never rejects; a server that cannot be reached is asked five times again.
+ * has ended meanwhile answers 409, which changes nothing. Throws where it is worth another try.
  */
-export async function stopRemoteTurn(remote: RemoteService, request: RemoteRequest, options: { key: string; turnId?: string | undefined; clock: Clock }): Promise<void> {
-  const { key, clock } = options;
-  let { turnId } = options;
-  for (let tries = 0; tries <= RECONNECTS_MOST; tries++) {
-    try {
-      turnId ??= await turnIdThere(remote, request, key, clock);
-      if (turnId === undefined) return;
-      const id = turnId;
-      const answer = await aside(clock, undefined, (signal) => fetch(`${remote.url}/v1/agent/turns/${id}/stop`, { method: "POST", headers: remote.headers(), signal }));
-      await answer.body?.cancel();
-      if (!mayPass(answer.status)) return;
-    } catch {
-      // Cut, refused, or silent for too long: the next try follows.
-    }
-    await clock.sleep(FIRST_PAUSE_MS * 2 ** tries);
-  }
+export async function stopRemoteTurn(remote: RemoteService, request: RemoteRequest, { key, turnId, signal }: { key: string; turnId?: string | undefined; signal: AbortSignal }): Promise<void> {
+  const id = turnId ?? (await turnIdThere(remote, request, key, signal));
+  if (id === undefined) return;
+  const answer = await fetch(`${remote.url}/v1/agent/turns/${id}/stop`, { method: "POST", headers: remote.headers(), signal });
+  await answer.body?.cancel();
+  if (mayPass(answer.status)) throw new Error(`HTTP ${answer.status}`);
 }
 
 /** Undefined: the message is refused there, so no turn is. */
-async function turnIdThere(remote: RemoteService, request: RemoteRequest, key: string, clock: Clock): Promise<string | undefined> {
-  const response = await aside(clock, undefined, (signal) => sendThere(remote, request, key, signal));
+async function turnIdThere(remote: RemoteService, request: RemoteRequest, key: string, signal: AbortSignal): Promise<string | undefined> {
+  const response = await sendThere(remote, request, key, signal);
   await response.body?.cancel();
   if (!response.ok && mayPass(response.status)) throw new Error(`HTTP ${response.status}`);
   return response.headers.get("turn-id") ?? undefined;

@@ -10,7 +10,10 @@ import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import { AgentResult, chatAgent, conversationalAgent, customAgent } from "./agent.ts";
-import { combineServices, keywordRouter, modelRouter } from "./combine.ts";
+import { Outbox } from "../durable/outbox.ts";
+import { joinTeam } from "../durable/test-members.ts";
+import { combineServices, keywordRouter, modelRouter, type AnyService } from "./combine.ts";
+import { HookDelivery } from "./hooks.ts";
 import { remoteService } from "./remote-service.ts";
 import { defineService, flow, type Service } from "./service.ts";
 import { defineState } from "./state.ts";
@@ -65,6 +68,23 @@ test("an intent agent that fails keeps the scenario and does not end the turn", 
   expect(done.message).toBe("small talk");
   expect(done.error).toBeUndefined();
   expect(done.trace.agents).toMatchObject([{ agent: "intent", success: false }]);
+});
+
+test("an intent agent that fails keeps the scenario that there was; without a scenario, or with one of no flow, the default flow answers", async () => {
+  const intents = offlineModel("intents", (request) => {
+    const { text } = request.messages.at(-1) as { text: string };
+    return text === "fail" ? { error: { status: 400, message: "no" } } : { object: { scenario: text } };
+  });
+  const say = (name: string) => flow(async (turn) => turn.done({ message: `${name} ${turn.scenario}` }));
+  const service = (router?: Service["router"]) =>
+    defineService({ name: "flows", agents: wizard.agents, ...(router && { router }), flows: { DEFAULT: say("default"), ORDER: say("order"), RETURN: say("return") } });
+  await using t = await startTestEngine([service(), { ...service((scenario) => (scenario === "ORDER" ? "RETURN" : "NOWHERE")), name: "routed" }], { offline: [intents] });
+  const answers: string[] = [];
+
+  for (const message of ["fail", "ORDER", "fail", "NONE"]) answers.push((await t.say(message)).done.message);
+  for (const message of ["ORDER", "RETURN"]) answers.push((await t.say(message, { session: "s2", service: "routed" })).done.message);
+
+  expect(answers).toEqual(["default ", "order ORDER", "order ORDER", "default NONE", "return ORDER", "default RETURN"]);
 });
 
 test("a stage that the machine does not allow ends the turn and changes nothing", async () => {
@@ -134,7 +154,7 @@ test("a keyword counts at the start of a word only", async () => {
 
 test("a model chooses the service; one that is unknown or fails falls to the default", async () => {
   const chooser = offlineModel("chooser", (request) => ({ object: { service: (request.messages.at(-1) as { text: string }).text } }));
-  const both = combineServices({ name: "all", services: [named("a"), named("b")], router: modelRouter({ default: "a", services: { a: "first", b: "second" } }) });
+  const both = combineServices({ name: "all", services: [named("a"), named("b")], router: modelRouter({ default: "a", services: { a: "first", b: "second" }, card: { policy: { backoffSec: 0 } } }) });
   await using t = await startTestEngine(both, { offline: [chooser] });
 
   expect((await t.say("b")).done.message).toBe("b: b");
@@ -224,38 +244,126 @@ async function codeThere(there: TestEngine): Promise<unknown> {
   return (await there.database.query<{ code: string | null }>({ text: "select done->'error'->>'code' as code from dure.turns" })).map(({ code }) => code);
 }
 
+/** A network between two servers. `lets`: what becomes of a request; of one that is `lost` no answer comes, of one that is `refused` the other server hears nothing. */
+async function networkTo(server: { url: string }, lets: (url: string) => "pass" | "lost" | "refused"): Promise<{ url: string; cut(): void } & AsyncDisposable> {
+  const between = createHttpServer((request, response) => {
+    void (async () => {
+      const way = lets(request.url!);
+      if (way === "refused") return response.destroy();
+      const body = await text(request);
+      const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !["host", "connection", "content-length"].includes(name))) as Record<string, string>;
+      const answer = await fetch(`${server.url}${request.url}`, { method: request.method!, headers, ...(body !== "" && { body }) });
+      if (way === "lost") return;
+      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "", "turn-id": answer.headers.get("turn-id") ?? "" });
+      response.flushHeaders();
+      for await (const piece of answer.body ?? []) response.write(piece);
+      response.end();
+    })().catch(() => response.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(between, "listening");
+  return {
+    url: `http://127.0.0.1:${(between.address() as AddressInfo).port}`,
+    cut: () => between.closeAllConnections(),
+    [Symbol.asyncDispose]: async () => {
+      between.closeAllConnections();
+      between.close();
+      await once(between, "close");
+    },
+  };
+}
+
 test("a stop ends the turn on the other server also before it has said which one it is", async () => {
   await using there = await startTestEngine(slowChat, { offline: [slowModel] });
   await using server = await serverOf(there);
   const arrived = Promise.withResolvers<void>();
   let chats = 0;
-  // Between the two: the answer to the first message is lost, as is its connection.
-  const between = createHttpServer((request, response) => {
-    void (async () => {
-      const body = await text(request);
-      const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !["host", "connection", "content-length"].includes(name))) as Record<string, string>;
-      const answer = await fetch(`${server.url}${request.url}`, { method: request.method!, headers, ...(body !== "" && { body }) });
-      if (request.url === "/v1/agent/chat/stream" && ++chats === 1) return arrived.resolve();
-      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "", "turn-id": answer.headers.get("turn-id") ?? "" });
-      response.flushHeaders();
-      response.end(await answer.text());
-    })().catch(() => response.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(between, "listening");
-  try {
-    await using here = await startTestEngine(remoteService(`http://127.0.0.1:${(between.address() as AddressInfo).port}`, { name: "far" }));
-    const turn = here.engine.turn({ session: "s1", message: "slow" });
-    const { turnId } = turn;
-    await arrived.promise;
+  await using network = await networkTo(server, (url) => {
+    if (url !== "/v1/agent/chat/stream" || ++chats > 1) return "pass";
+    arrived.resolve();
+    return "lost";
+  });
+  await using here = await startTestEngine(remoteService(network.url, { name: "far" }));
+  const turn = here.engine.turn({ session: "s1", message: "slow" });
+  const { turnId } = turn;
+  await arrived.promise;
 
-    await here.engine.stopTurn(await turnId);
+  await here.engine.stopTurn(await turnId);
 
-    expect((await turn.done).error?.code).toBe("TURN_STOPPED");
-    await expect.poll(() => codeThere(there), { timeout: 15_000 }).toEqual(["TURN_STOPPED"]);
-  } finally {
-    between.closeAllConnections();
-    between.close();
-  }
+  expect((await turn.done).error?.code).toBe("TURN_STOPPED");
+  await expect.poll(() => codeThere(there), { timeout: 20_000 }).toEqual(["TURN_STOPPED"]);
+});
+
+/** A process that does what turns have left to be done. */
+async function deliverer(url: string, services: readonly AnyService[]): Promise<AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const us = stack.use(await joinTeam(url));
+  const outbox = stack.use(new Outbox(us));
+  outbox.handle("hook", new HookDelivery({ services, logger: us.logger, lease: us.lease.signal }).handler);
+  outbox.start();
+  return stack.move();
+}
+
+test.for([
+  ["that has answered already", true, "stop", "TURN_STOPPED"],
+  ["that has not said yet which turn it is", false, "stop", "TURN_STOPPED"],
+  ["that did not end in time", true, "timeout", "REMOTE_TIMEOUT"],
+] as const)("a process that is gone right after the end of its turn leaves it to others to end it on the other server, one %s", { timeout: 60_000 }, async ([, answers, how, code]) => {
+  await using there = await startTestEngine(slowChat, { offline: [slowModel] });
+  await using server = await serverOf(there);
+  const arrived = Promise.withResolvers<void>();
+  let isGone = false;
+  await using network = await networkTo(server, (url) => {
+    if (isGone) return "refused"; // nothing that the process has still to say leaves it
+    if (url.endsWith("/chat/stream")) arrived.resolve();
+    return answers ? "pass" : "lost";
+  });
+  const far = remoteService(network.url, { name: "far", ...(how === "timeout" && { timeout: "1s" }) });
+  await using here = await startTestEngine(combineServices({ name: "all", services: [named("near"), far], router: keywordRouter({ rules: [], default: "far" }) }));
+  const turn = here.engine.turn({ session: "s1", message: "slow" });
+  await (answers ? turn[Symbol.asyncIterator]().next() : (turn.turnId, arrived.promise));
+  await expect.poll(() => codeThere(there), { timeout: 20_000 }).toEqual([null]);
+
+  isGone = true;
+  if (how === "stop") await here.engine.stopTurn(await turn.turnId);
+  expect((await turn.done).error?.code).toBe(code);
+  await here.engine.stop();
+  await using _next = await deliverer(here.url, [remoteService(server.url, { name: "far" })]);
+
+  await expect.poll(() => codeThere(there), { timeout: 20_000 }).toEqual(["TURN_STOPPED"]);
+});
+
+test("a turn that is stopped after its process has died ends on the other server too, also when nothing had come of it", async () => {
+  await using there = await startTestEngine(slowChat, { offline: [slowModel] });
+  await using server = await serverOf(there);
+  const arrived = Promise.withResolvers<void>();
+  await using network = await networkTo(server, () => (arrived.resolve(), "lost"));
+  await using here = await startTestEngine(remoteService(network.url, { name: "far" }));
+  const { turnId } = await here.engine.accept({ session: "s1", message: "slow" });
+  await arrived.promise;
+  await expect.poll(() => codeThere(there), { timeout: 20_000 }).toEqual([null]);
+  here.fence();
+
+  await here.database.query({ text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'` });
+  await using next = await startTestEngine(remoteService(server.url, { name: "far" }), { on: { url: here.url } });
+  for await (const { event } of next.engine.read(turnId)) if (event.type === "DONE") expect(event.data.error?.code).toBe("TURN_STOPPED");
+
+  await expect.poll(() => codeThere(there), { timeout: 20_000 }).toEqual(["TURN_STOPPED"]);
+});
+
+test("a stop that another server cannot be told of is given up after some tries and holds up no hook for longer", async () => {
+  await using here = await startTestEngine(named("near"));
+  const told: string[] = [];
+  const near = { ...named("near"), hooks: { mail: async () => void told.push("mail") } };
+  const row = (key: string, service: string, type: string, data: object) => ({ topic: "hook", ordering: "s1", key, payload: { service, type, data, session: "s1", turn: "turn_1" } });
+  const stop = { name: "far", key: "turn_1/1", id: "turn_there", request: { session: "s1", message: "slow", locale: "ko", timeZone: "Asia/Seoul" } };
+  await here.database.query({ text: "select dure.enqueue($1)" }, [JSON.stringify([row("turn_1/1/stop", "far", "@stop-elsewhere", stop), row("turn_2.0", "near", "mail", {})])]);
+  await here.database.query({ text: "update dure.outbox set attempts = 5 where key = 'turn_1/1/stop'" }); // as after five tries, which take half a minute
+
+  await using _process = await deliverer(here.url, [near, remoteService("http://127.0.0.1:9", { name: "far" })]);
+
+  await expect.poll(() => told, { timeout: 20_000 }).toEqual(["mail"]);
+  expect(await here.database.query({ text: "select key, state from dure.outbox order by id" })).toEqual([{ key: "turn_1/1/stop", state: "failed" }, { key: "turn_2.0", state: "sent" }]);
+  expect(await here.database.query({ text: "select from dure.escalations" })).toEqual([]);
 });
 
 test("a turn whose process dies goes on with the same turn on the other server, by the token that it was given", async () => {
@@ -303,15 +411,16 @@ test("a turn that is stopped after its process has died ends on the other server
 });
 
 test.for([
-  { refusals: 2, end: { message: "ok" } },
-  { refusals: 99, end: { error: { code: "SERVER_STOPPING" } } },
-])("a remote service that drains is asked again with a pause ($refusals refusals)", { timeout: 15_000 }, async ({ refusals, end }) => {
+  ...[500, 503, 408, 429].map((status) => ({ status, refusals: 1, asks: 2, end: { message: "ok" } })),
+  { status: 503, refusals: 99, asks: 6, end: { error: { code: "SERVER_STOPPING" } } },
+  { status: 403, refusals: 99, asks: 1, end: { error: { code: "SERVER_STOPPING" } } },
+])("a remote service that answers $status $refusals times is asked $asks times, with growing pauses", { timeout: 30_000 }, async ({ status, refusals, asks, end }) => {
   const asked: number[] = [];
   const problem = JSON.stringify({ code: "SERVER_STOPPING", detail: "This process is stopping." });
   const done = JSON.stringify({ message: "ok", next_action: "ASK", state_snapshot: {}, hooks: [], _trace: { turn_id: "turn_there", total_elapsed_ms: 1, agents: [] } });
   const server = createHttpServer((_request, response) => {
     asked.push(performance.now());
-    if (asked.length <= refusals) return void response.writeHead(503, { "content-type": "application/problem+json" }).end(problem);
+    if (asked.length <= refusals) return void response.writeHead(status, { "content-type": "application/problem+json" }).end(problem);
     response.writeHead(200, { "content-type": "text/event-stream", "turn-id": "turn_there" }).end(`id: turn_there.1\nevent: DONE\ndata: ${done}\n\n`);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -319,11 +428,42 @@ test.for([
     await using t = await startTestEngine(remoteService(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { name: "far" }));
 
     expect((await t.say("hello")).done).toMatchObject(end);
-    expect(asked[2]! - asked[0]!).toBeGreaterThan(290);
-    expect(asked).toHaveLength(Math.min(refusals, 5) + 1);
+    expect(asked).toHaveLength(asks);
+    for (let index = 1; index < asks; index++) expect(asked[index]! - asked[index - 1]!).toBeGreaterThan(100 * 2 ** (index - 1) - 10);
   } finally {
     server.close();
   }
+});
+
+test("a cut stream of a remote service is taken up behind what has come, and its turn is one; this server's books know what it knows", async () => {
+  const gate = Promise.withResolvers<void>();
+  const model = offlineModel("two", async function* () {
+    yield "하나 ".repeat(500); // more than a chunk, so that it is stored there
+    await gate.promise;
+    yield "둘";
+  });
+  await using there = await startTestEngine({ ...slowChat, flows: { DEFAULT: flow(async (turn) => (turn.complete({ stage: "END", data: "there" }), turn.done({ message: (await turn.agent("a", "…")).text }))) } }, { offline: [model] });
+  await using server = await serverOf(there);
+  const asked: string[] = [];
+  await using network = await networkTo(server, (url) => (asked.push(url), "pass"));
+  await using here = await startTestEngine(remoteService(network.url, { name: "far" }));
+  const turn = here.engine.turn({ session: "s1", message: "count" });
+  const events: TurnEvent[] = [];
+  for await (const event of turn) {
+    events.push(event);
+    if (event.type === "LLM_TOKEN" && asked.length === 1) {
+      network.cut();
+      gate.resolve();
+    }
+  }
+
+  const text = `${"하나 ".repeat(500)}둘`;
+  expect(events.at(-1)).toMatchObject({ type: "DONE", data: { message: text } });
+  expect(events.map((event) => (event.type === "LLM_TOKEN" ? event.data : "")).join("")).toBe(text);
+  expect(asked.length).toBeGreaterThan(1);
+  expect(await codeThere(there)).toEqual([null]);
+  expect([await here.engine.completed("s1"), (await there.engine.completed("s1")).length]).toEqual([[], 1]);
+  expect(await here.engine.debug("s1")).toMatchObject({ memory: { rawHistory: [{ content: "count" }, { content: text }] }, completed: [] });
 });
 
 test("a remote service that cannot be reached ends the turn with a normal error DONE", async () => {
@@ -354,14 +494,34 @@ test("older turns are folded into a summary between turns, and the model sees su
   expect(calls).toEqual([{ turn_id: "memory/s1", service: "chat", tokens: expect.any(Number) as number }]);
 });
 
-test("a summary that fails keeps the old one and the last 12 turns", async () => {
-  const model = offlineModel("m", (request) => ((request.messages.at(-1) as { text: string }).text.includes("<dialog>") ? { error: { status: 400 } } : "ok"));
-  const chat = defineService({ name: "chat", agents: { a: chatAgent({ name: "a" }) }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("a", "…")).text })) } });
+test.each([["fails", true], ["is turned off", false]])("a summary that %s keeps the old one and the last 12 turns", async (_, enableSummary) => {
+  let folds = 0;
+  const model = offlineModel("m", (request) => ((request.messages.at(-1) as { text: string }).text.includes("<dialog>") ? (folds++, { error: { status: 400 } }) : "ok"));
+  const chat = defineService({ name: "chat", agents: { a: chatAgent({ name: "a" }) }, memory: { enableSummary }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("a", "…")).text })) } });
   await using t = await startTestEngine(chat, { offline: [model] });
+  await t.say("message 1");
+  await t.database.query({ text: `update dure.sessions set memory = memory || '{"summaryText": "what was before"}'` });
 
-  for (let index = 1; index <= 14; index++) await t.say(`message ${index}`);
+  for (let index = 2; index <= 14; index++) await t.say(`message ${index}`);
 
   await expect.poll(async () => (await t.engine.debug("s1")).memory.rawHistory.length, { timeout: 20_000 }).toBe(24);
+  expect((await t.engine.debug("s1")).memory.summaryText).toBe("what was before");
+  expect(folds > 0).toBe(enableSummary);
+});
+
+test("the prompt of a fold is the service's own, by the model that it names, with what there is to fold in its places", async () => {
+  const asked: string[] = [];
+  const cheap = offlineModel("cheap", (request) => (asked.push((request.messages.at(-1) as { text: string }).text), "shorter"));
+  const chat = defineService({ ...named("chat"), memory: { summarizeThreshold: 2, keepRecentTurns: 1, summaryModel: "offline:cheap", summaryPrompt: "Before: [{memory_block}] Said: [{dialog}]" } });
+  await using t = await startTestEngine(chat, { offline: [offlineModel("m", () => "ok"), cheap] });
+
+  await t.say("{dialog} $& one");
+  await t.say("two");
+  await expect.poll(async () => (await t.engine.debug("s1")).memory.summaryText, { timeout: 20_000 }).toBe("shorter");
+  await t.say("three");
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2);
+
+  expect(asked).toEqual(["Before: [] Said: [user: {dialog} $& one\nassistant: chat: {dialog} $& one]", "Before: [shorter] Said: [user: two\nassistant: chat: two]"]);
 });
 
 test("of services behind one name each has its own settings of memory", async () => {

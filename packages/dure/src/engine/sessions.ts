@@ -3,10 +3,11 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import { forgetSession } from "../durable/sessions.ts";
-import type { MemoryVersion } from "../durable/turns.ts";
+import type { JournalRow, MemoryVersion } from "../durable/turns.ts";
 import type { CompletedEntry, HistoryEntry, Page, SessionDebug, SessionDetail, SessionSummary } from "./api.ts";
 import type { LeafService } from "./combine.ts";
 import { EMPTY_MEMORY, type Memory } from "./memory.ts";
+import { ShownText } from "./shown-text.ts";
 
 interface SessionRow {
   readonly id: string;
@@ -40,9 +41,9 @@ export class SessionReader {
     const [before, beforeId] = options.cursor === undefined ? [null, null] : readCursor(options.cursor);
     const rows = await this.#database.query<SessionRow>(
       {
-        text: `select id, service, title, running_turn, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions
+        text: `select id, service, title, running_turn, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions s
           where tenant = $1 and id not like 'room:%' and id not like 'job:%' and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3)) and ($4::text is null or title ilike $4 or id ilike $4)
-          order by updated_at desc, id desc limit $5`,
+          order by s.updated_at desc, s.id desc limit $5`, // the columns: their index has this order, the number that is selected has none
       },
       [options.tenant, before, beforeId, options.search ? `%${options.search.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%` : null, limit + 1],
     );
@@ -159,20 +160,15 @@ export class SessionReader {
     });
   }
 
-  /** The text that stopped turns had shown; what a restarted agent had said before is void. */
+  /** The text that stopped turns had shown. */
   async #shownBefore(turns: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (turns.length === 0) return new Map();
-    const rows = await this.#database.query<{ turn_id: string; text: string }>(
-      {
-        name: "shown_text",
-        text: `select e.turn_id, string_agg(e.data #>> '{}', '' order by e.seq) as text from dure.turn_events e
-          where e.turn_id = any($1) and e.type = 'LLM_TOKEN' and e.seq > coalesce(
-            (select max(s.seq) from dure.turn_events s where s.turn_id = e.turn_id and s.type = 'AGENT_START' and s.data ? 'restart'), 0)
-          group by e.turn_id`,
-      },
+    const rows = await this.#database.query<JournalRow & { turn_id: string }>(
+      { name: "shown_text", text: "select turn_id, seq, place, type, data from dure.turn_events where turn_id = any($1) and type in ('LLM_TOKEN', 'AGENT_START') order by turn_id, seq" },
       [turns],
     );
-    return new Map(rows.map(({ turn_id: turn, text }) => [turn, text]));
+    const shown = [...Map.groupBy(rows, (row) => row.turn_id)].map(([turn, own]) => [turn, new ShownText(own).text] as const);
+    return new Map(shown.filter(([, text]) => text !== ""));
   }
 
   async #completed(session: string): Promise<readonly CompletedEntry[]> {

@@ -145,9 +145,8 @@ export class TurnContext implements Omit<TurnFacts, "effects"> {
   }
 
   /** Runs an agent; its events leave as they happen. Throws when it failed for good. */
-  async agent<Data = unknown>(key: string, label: string, options: AgentCallOptions = {}): Promise<AgentOutcome<Data>> {
-    const outcome = await this.#machinery.runAgent(key, label, options, (event) => this.#machinery.emit(event));
-    return outcome as AgentOutcome<Data>;
+  agent<Data = unknown>(key: string, label: string, options: AgentCallOptions = {}): Promise<AgentOutcome<Data>> {
+    return handed(this.#machinery.runAgent(key, label, options, (event) => this.#machinery.emit(event)) as Promise<AgentOutcome<Data>>);
   }
 
   /** The same for a generator handler: yields the agent's events, returns what it brought. */
@@ -180,13 +179,13 @@ export class TurnContext implements Omit<TurnFacts, "effects"> {
    * that makes exactly the call that was asked for (`name` and `input`) uses up the yes, and after a no is told that it has failed
    * with `APPROVAL_REJECTED`.
    */
-  async call<Input, Output>(name: string, tool: Tool<Input, Output>, input: Input, options: EffectCallOptions<Output>): Promise<EffectOutcome<Output>> {
-    return (await this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>)) as EffectOutcome<Output>;
+  call<Input, Output>(name: string, tool: Tool<Input, Output>, input: Input, options: EffectCallOptions<Output>): Promise<EffectOutcome<Output>> {
+    return handed(this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>) as Promise<EffectOutcome<Output>>);
   }
 
   /** Runs `work` and records its result (plain JSON), so that it is not run again after it finished. It may run more than once before. */
-  async step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
-    return (await this.#machinery.step(name, work)) as T;
+  step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+    return handed(this.#machinery.step(name, work) as Promise<T>);
   }
 
   /** Wall clock in milliseconds, the same after a crash. */
@@ -242,4 +241,13 @@ export class TurnContext implements Omit<TurnFacts, "effects"> {
   done(payload: DonePayload): DonePayload {
     return payload;
   }
+}
+
+/**
+ * A promise for a handler or an agent that may come to wait for it late, or never: that it fails meanwhile, as everything does at a
+ * stop, is no unhandled rejection, which would end the process and with it the turns of others.
+ */
+export function handed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject, jsonCopy, type JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { Done, HookRecord, TraceAgent, TurnError, TurnEvent } from "../kernel/turn-events.ts";
+import { TURN_EVENT_TYPES, type Done, type HookRecord, type TraceAgent, type TurnError, type TurnEvent } from "../kernel/turn-events.ts";
 import type { Llm } from "../models/card.ts";
 import type { ModelCall, ModelRequest } from "../models/model.ts";
 import { inToolSpan, inTurnSpan, noteFailure } from "../models/telemetry.ts";
@@ -15,13 +15,15 @@ import type { AnyService, LeafService } from "./combine.ts";
 import type { Budgets } from "./budgets.ts";
 import { EffectUnknownError, OnceRunner, type OnceCall } from "./effects.ts";
 import { DivergedError, TurnJournal } from "./journal.ts";
+import { logFailure } from "./log-failure.ts";
 import { openMemory, remember, turnsOf, type Memory } from "./memory.ts";
-import { passThrough, remoteStep, stopElsewhere } from "./pass-through.ts";
+import { begunElsewhere, passThrough, remoteStep, stopOf, stopRows, tryStopElsewhere, turnElsewhere, type StopElsewhere, type TurnElsewhere } from "./pass-through.ts";
 import { Places } from "./places.ts";
 import { isAsking, type RemoteService } from "./remote-service.ts";
 import type { DonePayload, ErrorFacts, Service } from "./service.ts";
 import { enter, isMidFlow, openState, sessionAfter, type SessionState } from "./session-state.ts";
 import type { StateManager } from "./state.ts";
+import { ShownText } from "./shown-text.ts";
 import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
 import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
@@ -94,11 +96,23 @@ export class TurnRun implements TurnMachinery {
   readonly #once: OnceRunner;
   readonly #origins = new WeakMap<object, { path: string; name: string }>();
   readonly #agents: TraceAgent[] = [];
+  /** Those that have not ended. */
+  readonly #runningAgents = new Set<AgentRun>();
   readonly #hooks: HookRecord[] = [];
   readonly #completed: CompletedFlow[] = [];
   readonly #escalations: TurnEscalation[] = [];
   readonly #runningEffects = new Set<Promise<unknown>>();
+  /** What people have to be asked, whatever the handler makes of it; by key of the effect, or subject of the yes. */
+  readonly #questions = new Map<string, EffectUnknownError | ApprovalPendingError>();
+  /** Keys of the effects whose outcome this life knows. */
+  readonly #known = new Set<string>();
+  /** Keys of effects of earlier lives that a stop waits for. */
+  readonly #owed = new Set<string>();
   readonly #approvals: Approvals;
+  /** By path; what has ended there is not among them. */
+  readonly #elsewhere: Map<string, TurnElsewhere>;
+  /** Of these, what is to be ended there with this turn. */
+  readonly #stopsElsewhere: StopElsewhere[] = [];
 
   #leaf: LeafService | undefined;
   #session: SessionState;
@@ -117,7 +131,7 @@ export class TurnRun implements TurnMachinery {
   #flow = "";
   #versionRead = false;
   #remembered: string | undefined;
-  #shown = "";
+  readonly #shown: ShownText;
   /** The handler is done with; what fails now is left to another life. */
   #isEnding = false;
 
@@ -129,6 +143,7 @@ export class TurnRun implements TurnMachinery {
     this.#facts = factsOf(held, environment);
     this.#session = { services: {}, ...(held.state as Partial<SessionState>) };
     this.#memory = openMemory(held.memory);
+    this.#shown = new ShownText(held.rows);
     if (environment.lease.aborted) this.#onLeaseLost();
     else environment.lease.addEventListener("abort", this.#onLeaseLost, { once: true });
     this.#startedAt = environment.clock.monotonic();
@@ -140,6 +155,7 @@ export class TurnRun implements TurnMachinery {
       onCallsStored: (calls) => environment.budgets?.settled(held.turn, calls),
     });
     this.journal.onStop(() => this.stop());
+    this.#elsewhere = new Map(begunElsewhere(this.journal, this.#facts));
     this.#approvals = new Approvals({ held, facts: this.#facts, store, find: environment.findApproval, signal: environment.lease, place: () => this.#askingPlace() });
     this.#once = new OnceRunner({
       clock: environment.clock,
@@ -170,7 +186,37 @@ export class TurnRun implements TurnMachinery {
   stop(): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort(new StoppedError());
-    this.#cut.abort(this.#stop.signal.reason);
+    if (this.held.epoch === FIRST_EPOCH) this.#cut.abort(this.#stop.signal.reason);
+    else this.#cutting = this.#cutWhenSettled();
+  }
+  /** Settles when a stop has cut, or waits for effects. */
+  #cutting: Promise<void> | undefined;
+
+  /**
+   * What an earlier life did to the outside, this one has to come to again: until then the handler goes on, over records alone, and
+   * what would be new ends it (`#beginsWork`). One that does not get there in time is cut all the same.
+   */
+  async #cutWhenSettled(): Promise<void> {
+    const { store, clock, lease } = this.#environment;
+    try {
+      for (const { key } of await store.effectsOf(this.held.turn, { signal: lease })) if (!this.#known.has(key)) this.#owed.add(key);
+    } catch {
+      // Cut, fenced or refused: whatever this life writes next says so.
+    }
+    if (this.#owed.size === 0) return this.#cut.abort(this.#stop.signal.reason);
+    const cancel = clock.after(REPLAY_MOST_MS, () => this.#cut.abort(this.#stop.signal.reason));
+    this.#cut.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  #knows(key: string): void {
+    this.#known.add(key);
+    this.#questions.delete(key);
+    if (this.#owed.delete(key) && this.#owed.size === 0) this.#cut.abort(this.#stop.signal.reason);
+  }
+
+  /** Before whatever is not recorded and no effect of an earlier life: a stopped turn begins nothing new. */
+  #beginsWork(): void {
+    if (this.#stop.signal.aborted) throw this.#stop.signal.reason;
   }
 
   // --- life
@@ -194,7 +240,7 @@ export class TurnRun implements TurnMachinery {
   async #toTheEnd(): Promise<string | null> {
     if (this.held.stop) {
       this.stop();
-      stopElsewhere(this.journal, this.#service, this.#facts, this.#environment.clock);
+      await this.#cutting;
     }
     if (this.held.epoch > EPOCHS_MOST) {
       const error = new DureError("TURN_POISONED", `The turn ${this.held.turn} was begun ${LIVES_MOST} times and never reached its end.`, { hint: "Look into the log for what ended its processes." });
@@ -207,13 +253,15 @@ export class TurnRun implements TurnMachinery {
     try {
       const payload = await this.#untilStopped(this.#handle());
       this.journal.checkComplete();
+      for (const question of this.#questions.values()) throw question;
       await this.#assertYesUsed();
       const result = await this.#finish(payload, { stopped: false });
       return result.stopped ? await this.#finishTrouble(new StoppedError()) : result.next;
     } catch (error) {
       this.#environment.lease.throwIfAborted();
       if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || this.#isEnding) throw error;
-      return this.#finishTrouble(error);
+      const [question] = this.#questions.values();
+      return this.#finishTrouble(question ?? error);
     }
   }
 
@@ -238,6 +286,7 @@ export class TurnRun implements TurnMachinery {
     try {
       return await Promise.race([work, stopped]);
     } catch (error) {
+      if (error instanceof EffectUnknownError || error instanceof DivergedError) throw error; // people are asked, stop or not
       const effects = await Promise.allSettled(this.#runningEffects);
       // The stop has come too late for an effect of which nobody knows: its stage stays, and a person is asked.
       for (const effect of effects) if (effect.status === "rejected" && effect.reason instanceof EffectUnknownError) throw effect.reason;
@@ -281,6 +330,9 @@ export class TurnRun implements TurnMachinery {
         await iterator.return(undefined);
         return step.value.data;
       }
+      if (!TURN_EVENT_TYPES.includes(step.value.type)) {
+        throw new DureError("EVENT_UNKNOWN", `The flow ${this.#flow} of ${leaf.name} yielded an event of the type ${JSON.stringify(step.value.type)}.`, { hint: `Types are: ${TURN_EVENT_TYPES.join(", ")}. What clients are to know besides goes through turn.hook(type, data).` });
+      }
       this.emit(step.value);
     }
   }
@@ -295,7 +347,7 @@ export class TurnRun implements TurnMachinery {
   #past(path: string, name: string): ReturnType<TurnJournal["past"]> {
     const past = this.journal.past(path, name);
     if (past && this.#versionMismatch && !this.#versionRead && !name.startsWith("route")) {
-      throw new DivergedError(path, `version ${this.held.version}`, `version ${this.#root.version}`);
+      throw this.journal.diverge(path, `version ${this.held.version}`, `version ${this.#root.version}`);
     }
     return past;
   }
@@ -331,7 +383,7 @@ export class TurnRun implements TurnMachinery {
       return router.route(this.#facts.message, { services, current: this.#session.active, locale: this.#facts.locale, signal: this.#signal });
     }
     try {
-      const outcome = await this.#agentRun(router.agent, "router", "router", { show: false }, `${path}.1`, () => {}).run();
+      const outcome = await this.#runToEnd(this.#agentRun(router.agent, "router", "router", { show: false }, `${path}.1`, () => {}));
       const chosen = isObject(outcome.data) ? outcome.data["service"] : undefined;
       return typeof chosen === "string" && services.includes(chosen) ? chosen : router.default;
     } catch (error) {
@@ -363,12 +415,16 @@ export class TurnRun implements TurnMachinery {
     const recorded = past?.record?.value as Done | undefined;
     if (recorded) return this.#passed(remote, recorded);
     const restart = (past?.events.length ?? 0) > 0;
-    await this.journal.flushResults();
-    const events = passThrough(remote, this.#facts, { path, clock: this.#environment.clock, signal: this.#signal, isStopped: () => this.#stop.signal.aborted });
+    this.#beginsWork();
+    const there = turnElsewhere(remote.name, this.#facts, path);
+    this.#elsewhere.set(path, there);
+    await this.journal.begins(path, name);
+    const events = passThrough(remote, this.#facts, { there, clock: this.#environment.clock, signal: this.#signal });
     for (;;) {
       const step = await events.next();
       if (step.done) {
         this.journal.record(path, name, step.value);
+        this.#elsewhere.delete(path);
         return this.#passed(remote, step.value);
       }
       const event: TurnEvent = restart && step.value.type === "AGENT_START" ? { type: "AGENT_START", data: { ...step.value.data, restart: true } } : step.value;
@@ -392,10 +448,20 @@ export class TurnRun implements TurnMachinery {
     const path = this.#places.next();
     const name = `agent:${key}`;
     this.#past(path, name);
-    return this.#agentRun(agent, key, label, options, path, (event) => {
+    const run = this.#agentRun(agent, key, label, options, path, (event) => {
       this.#origins.set(event, { path, name });
       emit(event);
-    }).run();
+    });
+    return this.#runToEnd(run);
+  }
+
+  async #runToEnd(run: AgentRun): Promise<AgentOutcome> {
+    this.#runningAgents.add(run);
+    try {
+      return await run.run();
+    } finally {
+      this.#runningAgents.delete(run); // it has noted its trace
+    }
   }
 
   #agentRun(agent: Agent, key: string, label: string, call: AgentCallOptions, path: string, emit: (event: TurnEvent) => void): AgentRun {
@@ -422,8 +488,9 @@ export class TurnRun implements TurnMachinery {
         callBegins: () => this.#callBegins(),
         noteCall: (name, record, place) => this.journal.call(storedCall(name, record, place)),
         noteAgent: (trace) => this.#agents.push(trace),
+        beginsWork: () => this.#beginsWork(),
         once: (once) => this.#runOnce(once),
-        approvalFor: (name, tool, input) => this.#approvals.of(name, tool, input),
+        approvalFor: (name, tool, input) => this.#permitted(this.#approvals.of(name, tool, input)),
       },
     });
   }
@@ -451,15 +518,17 @@ export class TurnRun implements TurnMachinery {
     const stepName = `call:${name}`;
     const past = this.#past(path, stepName);
     let outcome = past?.record?.value as EffectOutcome<unknown> | undefined;
+    const key = [this.#facts.effects, name, ...options.key].join("/");
     if (!outcome) {
       const { session, turn } = this.held;
-      const call = { tool, name, input: tool.inputSchema.parse(input) as unknown, key: [this.#facts.effects, name, ...options.key].join("/"), context: { session, turn, agent: name } };
-      const permit = await this.#approvals.permitFor(call);
+      const call = { tool, name, input: tool.inputSchema.parse(input) as unknown, key, context: { session, turn, agent: name } };
+      const permit = await this.#permitted(this.#approvals.permitFor(call));
       if (permit.is === "allowed") outcome = await this.#runOnce({ ...call, approval: permit.approval }, options.onSettled);
       else this.#settled((outcome = REFUSED), options.onSettled);
       this.journal.record(path, stepName, outcome);
     } else {
       this.#settled(outcome, options.onSettled);
+      this.#knows(key);
     }
     this.#signal.throwIfAborted();
     return outcome;
@@ -473,13 +542,29 @@ export class TurnRun implements TurnMachinery {
         throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, { class: "conflict", hint: "Ask again; each approval holds for one call." });
       }
       this.#settled(outcome, onSettled);
+      this.#knows(call.key);
       return outcome;
     })();
     this.#runningEffects.add(work);
     try {
       return await work;
+    } catch (error) {
+      if (error instanceof EffectUnknownError) this.#questions.set(call.key, error);
+      throw error;
     } finally {
       this.#runningEffects.delete(work);
+    }
+  }
+
+  async #permitted<T>(permit: Promise<T>): Promise<T> {
+    try {
+      return await permit;
+    } catch (error) {
+      if (error instanceof ApprovalPendingError) {
+        this.#beginsWork(); // nobody is asked for what a stopped turn will not do
+        this.#questions.set(error.escalation.subject, error);
+      }
+      throw error;
     }
   }
 
@@ -500,6 +585,7 @@ export class TurnRun implements TurnMachinery {
     const path = this.#places.next();
     const past = this.#past(path, `step:${name}`);
     if (past?.record) return past.record.value;
+    this.#beginsWork();
     await this.journal.flushResults();
     const value = await work(this.#signal);
     this.#signal.throwIfAborted();
@@ -560,8 +646,8 @@ export class TurnRun implements TurnMachinery {
   }
 
   #store(path: string, name: string, event: TurnEvent): void {
-    if (event.type === "AGENT_START" && event.data.restart) this.#shown = "";
-    if (event.type === "LLM_TOKEN") this.#shown += event.data;
+    if (this.#stop.signal.aborted) return; // what goes on to be settled shows nothing any more
+    this.#shown.take(`${path} ${name}`, event);
     this.journal.event(path, name, event);
   }
 
@@ -575,7 +661,8 @@ export class TurnRun implements TurnMachinery {
     const named = [...this.#completed, ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : [])];
     const completed = named.length === 0 && terminal ? [terminal] : named;
     const elapsedMs = this.#environment.clock.monotonic() - this.#startedAt;
-    const done = doneOf(payload, { id: held.turn, locale: this.#facts.locale, state: state ?? {}, hooks, agents: this.#agents, elapsedMs });
+    const cutOff = [...this.#runningAgents].map((run) => run.trace(payload.error?.code ?? "TURN_CLOSED"));
+    const done = doneOf(payload, { id: held.turn, locale: this.#facts.locale, state: state ?? {}, hooks, agents: [...this.#agents, ...cutOff], elapsedMs });
     // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
     const taken = await this.journal.take();
     const doneSeq = this.journal.nextSeq();
@@ -591,7 +678,7 @@ export class TurnRun implements TurnMachinery {
       state: leaf && sessionAfter(this.#session, this.#root, { leaf, manager: this.#state !== undefined, state, scenario: this.#scenario, isTerminal: terminal !== undefined, isAsking: this.#isAsking, isVisit: this.#isVisit }),
       memory: memory ?? remember(this.#memory, this.#facts.message, this.#remembered ?? payload.message),
       completed,
-      outbox: hookRows(held, leaf, hooks, payload.message),
+      outbox: [...hookRows(held, leaf, hooks, payload.message), ...stopRows(held, this.#stopsElsewhere)],
       escalations: this.#escalations,
       ...(this.#approvals.settled !== undefined && { approval: this.#approvals.settled }),
       events: [doneEvent(held, leaf?.name ?? held.service, done)],
@@ -624,10 +711,12 @@ export class TurnRun implements TurnMachinery {
     if (error instanceof ApprovalPendingError) this.#escalations.push(error.escalation);
     if (error instanceof EffectUnknownError) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), error));
     if (error instanceof DivergedError) this.#escalations.push(divergedEscalation(this.held, this.#facts.locale, error, await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease })));
+    for (const lost of await this.#lostEffects()) if (!(error instanceof EffectUnknownError && error.key === lost.key)) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), lost));
     const unused = waits ? undefined : await this.#approvals.unused();
     if (unused) this.#escalations.push(unusedEscalation(this.held, this.#facts.locale, unused));
+    if (stopped || code === "REMOTE_TIMEOUT") this.#stopElsewhere();
     if (!stopped && !waits) noteFailure(code);
-    if (!stopped && !waits) logger.warn({ turn: this.held.turn, session: this.held.session, code, error: messageOf(error), ...(error instanceof DureError && error.hint && { hint: error.hint }) }, "the turn ended with an error");
+    if (!stopped && !waits) logFailure(logger, error, { turn: this.held.turn, session: this.held.session, code, ...(error instanceof DureError && error.hint && { hint: error.hint }) }, "the turn ended with an error");
 
     const turnError = turnErrorOf(error, { devMode });
     // A turn that waits for a person keeps its stage; every other one drops what no settled effect has written.
@@ -636,14 +725,34 @@ export class TurnRun implements TurnMachinery {
     const message = this.#ownWords(turnError, facts) ?? troubleText(error, this.#facts.locale);
     if (!waits) this.#completed.length = this.#keptCompleted;
     this.#hooks.length = 0;
-    const memory = stopped ? rememberInterrupted(this.#memory, this.#facts.message, this.#shown) : undefined;
-    // What waits ends in its own way even when a stop was asked for meanwhile.
-    const options = { stopped: stopped || (waits && this.#stop.signal.aborted), state, ...(memory && { memory }) };
+    const memory = stopped ? rememberInterrupted(this.#memory, this.#facts.message, this.#shown.text) : undefined;
+    // What people are asked about ends in its own way even when a stop was asked for meanwhile.
+    const isAsked = waits || error instanceof DivergedError;
+    const options = { stopped: stopped || (isAsked && this.#stop.signal.aborted), state, ...(memory && { memory }) };
     const result = await this.#finish({ message, nextAction: "ASK", error: turnError }, options);
     if (!result.stopped) return result.next;
     this.stop();
     this.#escalations.length = 0;
-    return this.#finishTrouble(waits ? error : new StoppedError());
+    return this.#finishTrouble(isAsked ? error : new StoppedError());
+  }
+
+  /** Now, and by rows that are stored with `DONE`: this process may be gone before the other servers have heard of it. */
+  #stopElsewhere(): void {
+    for (const there of this.#elsewhere.values()) {
+      const stop = stopOf(there, this.#facts);
+      const remote = this.#service?.kind === "combined" ? this.#service.services.get(there.name) : this.#service;
+      if (remote?.kind === "remote" && remote.name === there.name) void tryStopElsewhere(remote, stop, this.#environment.clock);
+      this.#stopsElsewhere.push(stop);
+    }
+    this.#elsewhere.clear();
+  }
+
+  /** Effects that an earlier life began and that this one did not come to: whether they happened, only a person can find out. */
+  async #lostEffects(): Promise<readonly EffectUnknownError[]> {
+    if (this.held.epoch === FIRST_EPOCH) return [];
+    const effects = await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease });
+    const lost = effects.filter(({ key, status }) => (status === "intent" || status === "unknown") && !this.#known.has(key));
+    return lost.map(({ key, tool, input }) => new EffectUnknownError(tool, key, input, "its turn ended before it could be asked for"));
   }
 
   /**
@@ -653,7 +762,7 @@ export class TurnRun implements TurnMachinery {
   async #endWithout(error: unknown): Promise<RunEnd> {
     const { held } = this;
     const { logger, store, lease } = this.#environment;
-    const facts = { turn: held.turn, session: held.session, code: codeOf(error), error: messageOf(error) };
+    const facts = { turn: held.turn, session: held.session };
     for (const end of [() => this.#finishTrouble(error), () => this.#finishBare(error)]) {
       if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || lease.aborted) return { end: "fenced", next: null };
       try {
@@ -661,11 +770,11 @@ export class TurnRun implements TurnMachinery {
         const effects = await store.effectsOf(held.turn, { signal: lease });
         this.#escalations.splice(0, Infinity, unwrittenEscalation(held, this.#facts.locale, messageOf(error), effects));
         const next = await end();
-        logger.error(facts, "what a turn had done could not be stored; it ended without");
+        logFailure(logger, error, facts, "what a turn had done could not be stored; it ended without", { as: "error" });
         return { end: "done", next };
       } catch (failure) {
         if (failure instanceof FencedError || lease.aborted) return { end: "fenced", next: null };
-        logger.error({ ...facts, failure: messageOf(failure) }, "a turn could not be ended");
+        logFailure(logger, failure, { ...facts, ended: codeOf(error) }, "a turn could not be ended", { as: "error" });
       }
     }
     return { end: "failed", next: null };
@@ -677,7 +786,7 @@ export class TurnRun implements TurnMachinery {
     const payload: DonePayload = { message: troubleText(error, this.#facts.locale), nextAction: "ASK", error: turnErrorOf(error, { devMode }) };
     const done = doneOf(payload, { id: held.turn, locale: this.#facts.locale, state: {}, hooks: [], agents: [], elapsedMs: clock.monotonic() - this.#startedAt });
     const doneSeq = this.journal.nextSeq();
-    const bare = { turn: held.turn, session: held.session, epoch: held.epoch, stopped: true, done, done_seq: doneSeq, rows: [], calls: [], completed: [], outbox: [] };
+    const bare = { turn: held.turn, session: held.session, epoch: held.epoch, stopped: true, done, done_seq: doneSeq, rows: [], calls: [], completed: [], outbox: stopRows(held, this.#stopsElsewhere) };
     const { next } = await store.finish({ ...bare, escalations: this.#escalations, events: [doneEvent(held, held.service, done)] }, { signal: lease });
     this.journal.tellDone(doneSeq, { type: "DONE", data: done });
     return next;
@@ -689,18 +798,34 @@ export class TurnRun implements TurnMachinery {
     try {
       return this.#leaf.onError?.(error, this.#facts.locale, facts);
     } catch (failure) {
-      this.#environment.logger.warn({ turn: this.held.turn, service: this.#leaf.name, error: messageOf(failure) }, "onError threw; the engine's text is used");
+      logFailure(this.#environment.logger, failure, { turn: this.held.turn, service: this.#leaf.name }, "onError threw; the engine's text is used");
       return undefined;
     }
   }
 
   /** Absent where it cannot be read: it stays stored as it is. */
   #stateBefore(): JsonObject | undefined {
-    if (this.#leaf?.kind !== "service" || !this.#state) return undefined;
-    return openState(this.#session, this.#leaf).snapshot();
+    const leaf = this.#leaf ?? this.#leafBefore();
+    if (leaf?.kind !== "service") return undefined;
+    try {
+      return openState(this.#session, leaf).snapshot();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Where the person is, of a turn that ends before it is led anywhere. */
+  #leafBefore(): LeafService | undefined {
+    const root = this.#service;
+    if (root?.kind !== "combined") return root;
+    return this.#session.active === undefined ? undefined : root.services.get(this.#session.active);
   }
 }
 
+/** Of a turn that was not interrupted. */
+const FIRST_EPOCH = 1;
+/** How long a stop waits for a handler to come, over its records, to an effect of an earlier life, milliseconds. Source: our choice; nothing on the way takes time. */
+const REPLAY_MOST_MS = 5_000;
 /** Lives of one turn. A turn that takes its process with it each time must not do so for ever. Source: our choice. */
 const LIVES_MOST = 10;
 /** Release and claim raise the epoch by one each. */

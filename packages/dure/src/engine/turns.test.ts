@@ -1,11 +1,16 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { offlineModel } from "../models/offline.ts";
 import { AgentResult, chatAgent, customAgent } from "./agent.ts";
+import { remoteService } from "./remote-service.ts";
 import { defineService, flow, type BusyPolicy, type FlowHandler, type Service } from "./service.ts";
 import { startTestEngine, type TestEngine } from "./test-engine.ts";
 import { defineState } from "./state.ts";
-import { streamAgentTurn } from "./handler-helpers.ts";
+import { done, resetState, runAgent, streamAgentTurn, taskProgress, updateMemory } from "./handler-helpers.ts";
+import { tool } from "./tool.ts";
 import { z } from "zod";
 
 /** A model that answers when it is let go, and says when it was asked. */
@@ -78,13 +83,14 @@ test("under reject a second message is refused with 409 and nothing is stored", 
   expect((await again).done.message).toBe("answer to two");
 });
 
-test("at most 20 messages wait; the next one is refused with 429", async () => {
+test.each(["queue", "merge"] as const)("under %s at most 20 messages wait; the next one is refused with 429", async (policy) => {
   const gate = gatedModel();
-  await using t = await startTestEngine(chatService(), { offline: [gate.model] });
+  await using t = await startTestEngine(chatService(policy), { offline: [gate.model] });
   await t.engine.accept({ session: "s1", message: "0" });
   for (let index = 1; index <= 20; index++) await t.engine.accept({ session: "s1", message: String(index) });
 
   await expect(t.engine.accept({ session: "s1", message: "21" })).rejects.toMatchObject({ code: "SESSION_QUEUE_FULL", class: "limit" });
+  t.fence(); // nobody waits for the answers
 });
 
 test("under merge the waiting messages become one turn, and all their requests get its id", async () => {
@@ -138,13 +144,73 @@ test("a stop ends a turn at once, keeps the text shown so far as interrupted, an
 
   await t.engine.stopTurn(await turn.turnId);
 
-  expect(await turn.done).toMatchObject({ error: { code: "TURN_STOPPED" }, stateSnapshot: { count: 0 } });
+  const turnId = await turn.turnId;
+  expect(await turn.done).toMatchObject({ error: { code: "TURN_STOPPED" }, stateSnapshot: { count: 0 }, trace: { turnId, agents: [{ agent: "helper", success: false, retries: 0, error: "TURN_STOPPED" }] } });
   expect((await t.engine.debug("s1")).memory.rawHistory).toEqual([
     { role: "user", content: "세어 줘" },
     { role: "assistant", content: "하나 " },
   ]);
   expect((await t.engine.session("s1")).history.at(-1)).toMatchObject({ role: "assistant", content: "하나 ", interrupted: true });
   await expect(t.engine.stopTurn(await turn.turnId)).rejects.toMatchObject({ code: "TURN_FINISHED" });
+});
+
+test("a turn that is stopped while it waits ends with its trace and the state as it is, and its message stays in the memory", async () => {
+  const gate = gatedModel();
+  const service = defineService({
+    ...chatService(),
+    state: defineState({ schema: z.object({ count: z.number() }), initial: () => ({ count: 0 }) }),
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        turn.state.update({ count: 5 });
+        return turn.done({ message: (await turn.agent("helper", "…")).text });
+      }),
+    },
+  });
+  await using t = await startTestEngine(service, { offline: [gate.model] });
+  const first = t.say("one");
+  await gate.asked(1);
+  const waiting = t.engine.turn({ session: "s1", message: "two" });
+  const turnId = await waiting.turnId;
+
+  await t.engine.stopTurn(turnId);
+  gate.release();
+  await first;
+
+  expect(await waiting.done).toMatchObject({ error: { code: "TURN_STOPPED" }, stateSnapshot: { count: 5 }, trace: { turnId, totalElapsedMs: expect.any(Number) as number, agents: [] } });
+  expect(gate.calls()).toBe(1);
+  expect((await t.engine.debug("s1")).memory.rawHistory.map(({ content }) => content)).toEqual(["one", "answer to one", "two", ""]);
+});
+
+test("a stop that comes after a death keeps what every agent has said, of one that is called again what it says then", async () => {
+  const asked: string[] = [];
+  const reached = Promise.withResolvers<void>();
+  const model = offlineModel("slow", (request) => {
+    const { text } = request.messages.at(-1) as { text: string };
+    asked.push(text);
+    if (text === "two" && asked.length === 2) reached.resolve();
+    return text === "one" ? "첫째. " : { chunks: [`${asked.length}번째 `, "둘째."], chunkDelayMs: 60_000 };
+  });
+  const service = chatService(undefined, flow(async (turn) => {
+    await turn.agent("helper", "하나", { input: "one" });
+    return turn.done({ message: (await turn.agent("helper", "둘", { input: "two" })).text });
+  }));
+  await using t = await startTestEngine(service, { offline: [model] });
+  const { turnId } = await t.engine.accept({ session: "s1", message: "세어 줘" });
+  await reached.promise;
+  await expect.poll(() => t.database.query({ text: "select from dure.turn_events where data = '\"2번째 \"'" }), { timeout: 20_000 }).toHaveLength(1);
+  t.fence();
+  await using second = await startTestEngine(service, { on: { url: t.url }, offline: [model] });
+  await releaseAll(second);
+  await expect.poll(() => second.database.query({ text: "select from dure.turn_events where data = '\"3번째 \"'" }), { timeout: 20_000 }).toHaveLength(1);
+  second.fence();
+  await second.database.query({ text: `update dure.turns set holder = null, epoch = epoch + 1, stop = '{"by": "somebody"}'` });
+  await using third = await startTestEngine(service, { on: { url: t.url }, offline: [model] });
+
+  for await (const { event } of third.engine.read(turnId)) if (event.type === "DONE") expect(event.data.error?.code).toBe("TURN_STOPPED");
+
+  expect(asked).toEqual(["one", "two", "two"]);
+  expect((await third.engine.debug("s1")).memory.rawHistory.at(-1)).toMatchObject({ role: "assistant", content: "첫째. 3번째 " });
+  expect((await third.engine.session("s1")).history.at(-1)).toMatchObject({ role: "assistant", content: "첫째. 3번째 ", interrupted: true });
 });
 
 test("a stop reaches a turn that runs in another process", async () => {
@@ -354,6 +420,37 @@ test.for([
   expect(open).toEqual(diverged ? [{ type: "turn_diverged" }] : []);
 });
 
+test.each(["step", "version"] as const)("a handler that takes a divergence of its %s for a failure like others ends as diverged all the same", async (what) => {
+  const reached = Promise.withResolvers<void>();
+  const service = (name: string, version: string, waits: boolean): Service =>
+    defineService({
+      name: "steps",
+      version,
+      agents: { looks: customAgent({ name: "looks", run: async (context) => AgentResult.success({ message: await context.step(name, () => (reached.resolve(), waits ? new Promise<string>(() => {}) : name)).catch(() => "well") }) }) },
+      flows: {
+        DEFAULT: flow(async (turn) => {
+          await turn.agent("looks", "…", { input: "first" }).catch(() => {});
+          return turn.done({ message: await turn.step("last", () => "all is well").catch(() => "all is well") });
+        }),
+      },
+    });
+  const before = service("look", "1", true);
+  await using t = await startTestEngine(before);
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  await expect.poll(() => t.database.query({ text: "select from dure.turn_events where type = 'AGENT_START'" }), { timeout: 20_000 }).toHaveLength(1);
+  t.fence();
+  // What was about to be recorded when it died.
+  await t.database.query({ text: "insert into dure.turn_events (turn_id, seq, place, type, data) values ($1, 90, '1.1 step:look', 'RECORD', '\"seen\"')" }, [turnId]);
+  await using other = await startTestEngine(what === "step" ? service("listen", "1", false) : service("look", "2", false), { on: { url: t.url } });
+  await releaseAll(other);
+
+  let last;
+  for await (const { event } of other.engine.read(turnId)) last = event;
+
+  expect(last).toMatchObject({ data: { error: { code: "TURN_DIVERGED" } } });
+});
+
 test.each([["undefined", undefined], ["null", null]])("a step, of a flow or of an agent, that gives %s is recorded as nothing, and the turn ends", async (_, nothing) => {
   const looks = customAgent({
     name: "looks",
@@ -466,7 +563,7 @@ test("a turn whose records the database refuses ends without them, and a person 
 
   const done = await t.engine.turn({ session: "s1", message: "go" }).done;
 
-  expect(done.error).toBeDefined();
+  expect(done).toMatchObject({ error: expect.anything() as unknown, trace: { turnId: expect.stringMatching(/^turn_/) as string, agents: [] } });
   expect(await t.database.query({ text: "select type, status, context->>'because' as because from dure.escalations" })).toEqual([{ type: "blocked", status: "open", because: expect.stringContaining("refused") as string }]);
   await t.database.query({ text: "alter table dure.turn_events drop constraint refused" });
   expect((await t.engine.turn({ session: "s1", message: "go" }).done).message).toBe("3");
@@ -526,6 +623,95 @@ test("a turn of an older version ends with TURN_DIVERGED unless its handler look
   await releaseAll(looking);
   for await (const { event } of looking.engine.read(second.turnId)) last = event;
   expect(last).toMatchObject({ data: { message: "began with 1" } });
+});
+
+test("what a handler asks of time and chance is after a death as it was before", async () => {
+  const seen: unknown[] = [];
+  const reached = Promise.withResolvers<void>();
+  await using t = await startTestEngine(chatService(undefined, flow(async (turn) => {
+    const asked = [turn.now(), turn.random(), turn.id("order"), turn.random(), turn.id("order")];
+    seen.push(asked);
+    await turn.step("note", () => asked);
+    await turn.step("wait", () => (reached.resolve(), new Promise(() => {})));
+    return turn.done({ message: "never" });
+  })));
+  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+  await reached.promise;
+  t.fence();
+  await using other = await startTestEngine(chatService(undefined, flow(async (turn) => {
+    seen.push([turn.now(), turn.random(), turn.id("order"), turn.random(), turn.id("order")]);
+    const asked = await turn.step("note", () => "lost");
+    await turn.step("wait", () => "ok");
+    return turn.done({ message: JSON.stringify(asked) });
+  })), { on: { url: t.url } });
+  await releaseAll(other);
+
+  for await (const { event } of other.engine.read(turnId)) if (event.type === "DONE") expect(event.data.message).toBe(JSON.stringify(seen[0]));
+
+  const [before, after] = seen as [[number, number, string, number, string], unknown];
+  expect(after).toEqual(before);
+  expect(new Set(before).size).toBe(5); // each is another one
+  expect(before[2]).toMatch(/^order_/);
+});
+
+test("an event that is none of the turn's ends the turn, and nobody is shown it", async () => {
+  const service = defineService({
+    ...chatService(),
+    flows: {
+      DEFAULT: async function* (turn) {
+        yield { type: "RECORD", data: "of mine" } as never;
+        return turn.done({ message: "never" });
+      },
+    },
+  });
+  await using t = await startTestEngine(service);
+
+  const { done, events } = await t.say("go");
+
+  expect(done.error?.code).toBe("EVENT_UNKNOWN");
+  expect(events.map(({ type }) => type)).toEqual(["DONE"]);
+});
+
+test("what memory keeps can be said apart from the answer, and a reset of the state leaves it as it is", async () => {
+  const service = defineService({
+    ...chatService(),
+    state: defineState({ schema: z.object({ count: z.number() }), initial: () => ({ count: 0 }) }),
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        if (turn.message === "reset") resetState(turn);
+        else turn.state.update({ count: turn.state.value.count + 1 });
+        updateMemory(turn, `noted ${turn.message}`);
+        taskProgress(turn, 1, 3, { amount: 5 });
+        const result = await runAgent(turn, "helper");
+        return done(turn, { message: `${turn.state.value.count} ${result.status}` });
+      }),
+    },
+  });
+  await using t = await startTestEngine(service);
+
+  const turns = [await t.say("one"), await t.say("two"), await t.say("reset")];
+
+  expect(turns.map((turn) => [turn.done.message, turn.done.stateSnapshot])).toEqual([["1 success", { count: 1 }], ["2 success", { count: 2 }], ["0 success", { count: 0 }]]);
+  expect((await t.engine.debug("s1")).memory.rawHistory.map(({ content }) => content)).toEqual(["one", "noted one", "two", "noted two", "reset", "noted reset"]);
+  expect(turns[0]!.events.map(({ type }) => type)).toEqual(["TASK_PROGRESS", "AGENT_START", "AGENT_DONE", "DONE"]); // runAgent shows no text
+});
+
+test("text is stored in pieces of a kibibyte or of what came in 100 ms, whichever is first, and each carries its id", async () => {
+  const burst = offlineModel("burst", (request) => ((request.messages.at(-1) as { text: string }).text === "burst" ? { chunks: Array.from({ length: 40 }, () => "가".repeat(34)) } : { chunks: Array.from({ length: 8 }, (_, index) => `${index} `), chunkDelayMs: 60 }));
+  await using t = await startTestEngine(chatService(), { offline: [burst] });
+  const piecesOf = async (message: string): Promise<readonly string[]> => {
+    const { turnId } = await t.say(message, { session: message });
+    return (await t.database.query<{ data: string }>({ text: "select data from dure.turn_events where turn_id = $1 and type = 'LLM_TOKEN' order by seq" }, [turnId])).map(({ data }) => data);
+  };
+
+  const [quick, slow] = [await piecesOf("burst"), await piecesOf("slow")];
+
+  expect(quick.join("")).toBe("가".repeat(40 * 34));
+  // 40 pieces of 102 bytes: each chunk is closed by the piece that fills it.
+  for (const piece of quick) expect(Buffer.byteLength(piece)).toBeLessThan(1_024 + 102);
+  expect(quick.length).toBeGreaterThanOrEqual(4);
+  expect(slow.join("")).toBe("0 1 2 3 4 5 6 7 ");
+  expect(slow.length).toBeGreaterThanOrEqual(3); // half a second of it, and never a piece for itself alone to fill a kibibyte
 });
 
 test("a generator handler and its helpers do the same as an async one", async () => {
@@ -742,6 +928,48 @@ test("outside of dev mode DONE holds no word of a provider, a tool or a handler"
     { code: "ORDER_CLOSED", message: "The turn failed." },
   ]);
   expect(JSON.stringify(await t.database.query({ text: "select done from dure.turns" }))).not.toContain("secret");
+});
+
+test("above debug no line of the log holds a word of a provider, a tool, a handler or another server", async () => {
+  const lines: { level: string; line: string }[] = [];
+  const note = (level: string) => (fields: object, message: string) => void lines.push({ level, line: `${message} ${JSON.stringify(fields)}` });
+  const logger = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+  const provider = offlineModel("m", () => ({ error: { status: 400, message: "refused: 'my salary is 7'" } }));
+  const far = createServer((_request, response) => response.writeHead(400, { "content-type": "application/problem+json" }).end(JSON.stringify({ code: "REFUSED", detail: "my salary is 7" }))).listen(0, "127.0.0.1");
+  await once(far, "listening");
+  const lookUp = tool({ description: "Looks.", inputSchema: z.object({}), execute: () => Promise.reject(new Error("no row for my salary is 7")) });
+  const clerk = customAgent({ name: "clerk", tools: { lookUp }, run: async (context) => AgentResult.success(await context.tool("lookUp", {})) });
+  const chat = defineService({
+    ...chatService(),
+    agents: { helper: chatAgent({ name: "helper" }), clerk },
+    memory: { summarizeThreshold: 1, keepRecentTurns: 0 },
+    onError: () => {
+      throw new Error("cannot word my salary is 7");
+    },
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        if (turn.message === "fold") return turn.done({ message: "my salary is 7" });
+        if (turn.message === "handler") throw new TypeError("cannot read\n    my salary is 7");
+        if (turn.message === "ours") throw new DureError("ORDER_CLOSED", "the order of my salary is 7");
+        if (turn.message === "json") await turn.step("parse", () => JSON.parse("my salary is 7") as unknown);
+        return turn.done({ message: (await turn.agent(turn.message === "tool" ? "clerk" : "helper", "…")).text });
+      }),
+    },
+  });
+  await using t = await startTestEngine([chat, remoteService(`http://127.0.0.1:${(far.address() as AddressInfo).port}`, { name: "far" })], { offline: [provider], logger, engine: { devMode: false } });
+
+  const codes = [];
+  for (const message of ["provider", "tool", "handler", "ours", "json"]) codes.push((await t.say(message)).done.error?.code);
+  codes.push((await t.say("hello", { session: "s2", service: "far" })).done.error?.code);
+  await t.say("fold", { session: "s3" });
+  await expect.poll(() => lines.filter(({ line }) => line.startsWith("a memory could not be folded")).length, { timeout: 20_000 }).toBeGreaterThan(1);
+  far.close();
+
+  expect(codes).toEqual(["MODEL_REQUEST_INVALID", "TOOL_FAILED", "INTERNAL", "ORDER_CLOSED", "INTERNAL", "REFUSED"]);
+  const [said, loud] = [lines.filter(({ line }) => line.includes("my salary")), lines.filter(({ level }) => level !== "debug")];
+  expect(new Set(said.map(({ level }) => level))).toEqual(new Set(["debug"]));
+  expect(loud.filter(({ line }) => line.startsWith("the turn ended with an error")).map(({ line }) => /"code":"(\w+)"/.exec(line)?.[1])).toEqual(codes);
+  expect(loud.find(({ line }) => line.includes('"code":"INTERNAL"'))?.line).toContain("turns.test.ts"); // where, for whoever comes at night
 });
 
 test("a connection that a handler could not make is told as one", async () => {

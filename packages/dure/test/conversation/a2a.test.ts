@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { combineServices, keywordRouter } from "../../src/engine/combine.ts";
 import { remoteService } from "../../src/engine/remote-service.ts";
+import { defineService, flow } from "../../src/engine/service.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { eventually } from "../until.ts";
 import { startA2aAgent, type A2aCall } from "./a2a-agent.ts";
@@ -35,6 +37,17 @@ test("a task that asks goes on with the next message of its session, and with no
 
   expect([asked, other, answered].map(({ done }) => [done.message, done.nextAction])).toEqual([["Where?", "ASK"], ["Where?", "ASK"], ["Sunny in Seoul.", "DONE"]]);
   expect(agent.calls[2]!.taskId).toBe(agent.calls[0]!.taskId);
+});
+
+test("among several services a person stays with an agent whose task asks, and leaves it with its end", async () => {
+  await using agent = await startA2aAgent((call) => (call.isFollowUp ? call.end("COMPLETED", `Sunny in ${call.text}.`) : call.end("INPUT_REQUIRED", "Where?")));
+  const faq = defineService({ name: "faq", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: `faq: ${turn.message}` })) } });
+  await using team = await startTestEngine(combineServices({ services: [faq, weather(agent.url)], router: keywordRouter({ rules: [{ service: "weather", keywords: ["weather"] }], default: "faq" }) }));
+  const answers: string[] = [];
+
+  for (const message of ["hello", "weather please", "Seoul", "thanks"]) answers.push((await team.say(message)).done.message);
+
+  expect(answers).toEqual(["faq: hello", "Where?", "Sunny in Seoul.", "faq: thanks"]);
 });
 
 test.each([{ streaming: false }, { messageOnly: true }, { streaming: false, messageOnly: true }])("an agent with %j is answered by, too", async (options) => {

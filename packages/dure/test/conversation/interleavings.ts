@@ -5,6 +5,7 @@ import { chatAgent } from "../../src/engine/agent.ts";
 import type { TurnFrame } from "../../src/engine/api.ts";
 import { streamAgentTurn } from "../../src/engine/handler-helpers.ts";
 import { defineService, flow, type BusyPolicy, type Service } from "../../src/engine/service.ts";
+import { ShownText } from "../../src/engine/shown-text.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";
@@ -306,12 +307,12 @@ export class World implements AsyncDisposable {
        from dure.turns order by session_id, held_at`,
     );
     const messages = await this.#query<StoredMessage>("select session_id, ordinal::int, turn_id, text from dure.messages order by session_id, ordinal");
-    const events = await this.#query<StoredEvent>("select turn_id, seq, type, data from dure.turn_events where type <> 'RECORD' order by turn_id, seq");
+    const events = await this.#query<StoredEvent>("select turn_id, seq, place, type, data from dure.turn_events where type <> 'RECORD' order by turn_id, seq");
     for (const turn of turns) if (turn.overlaps) this.#problems.push(`${turn.id} of ${turn.session_id} was begun before the turn before it had ended`);
     this.#checkMessages(messages, turns);
     this.#checkJournals(turns, events);
     this.#checkReaders(turns, events);
-    await this.#checkMemory(turns, messages);
+    await this.#checkMemory(turns, messages, events);
   }
 
   #checkKeys(): void {
@@ -358,8 +359,8 @@ export class World implements AsyncDisposable {
     }
   }
 
-  /** Raw history holds each finished exchange once, in the order of the messages. */
-  async #checkMemory(turns: readonly StoredTurn[], messages: readonly StoredMessage[]): Promise<void> {
+  /** Raw history holds each finished exchange once, in the order of the messages; of a stopped one the text that was shown. */
+  async #checkMemory(turns: readonly StoredTurn[], messages: readonly StoredMessage[], events: readonly StoredEvent[]): Promise<void> {
     const sessions = await this.#query<{ id: string; running_turn: string | null; queue: string[]; memory: { rawHistory?: { role: string; content: string }[] } }>("select id, running_turn, queue, memory from dure.sessions");
     for (const { id, running_turn: running, queue, memory } of sessions) {
       if (running !== null || queue.length > 0) this.#problems.push(`${id} rests with ${running} running and ${queue.length} waiting`);
@@ -370,7 +371,7 @@ export class World implements AsyncDisposable {
       const expected = ordered
         .flatMap(({ id: turn, done }) => {
           const asked = messages.filter((message) => message.turn_id === turn).map(({ text }) => text).join("\n");
-          return done.error?.code === "TURN_STOPPED" ? [asked, expect.any(String) as string] : [asked, done.message];
+          return [asked, done.error?.code === "TURN_STOPPED" ? new ShownText(events.filter((event) => event.turn_id === turn)).text : done.message];
         });
       try {
         expectEqual((memory.rawHistory ?? []).map(({ content }) => content), expected);
@@ -434,6 +435,7 @@ interface StoredMessage {
 interface StoredEvent {
   readonly turn_id: string;
   readonly seq: number;
+  readonly place: string;
   readonly type: string;
   readonly data: unknown;
 }

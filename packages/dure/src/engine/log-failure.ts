@@ -1,0 +1,28 @@
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+
+/**
+ * One line about a failure of a provider, a tool, a handler or another server. What they say may quote what a person has said, so
+ * their words stand at debug alone; the line above has what is ours: code, class, and where in the code it was thrown.
+ * Source: docs/spec/platform §7.
+ */
+export function logFailure(logger: Logger, error: unknown, facts: object, message: string, { as = "warn" }: { as?: "info" | "warn" | "error" } = {}): void {
+  const ours = { ...facts, code: codeOf(error) ?? "INTERNAL", ...(error instanceof DureError ? { class: error.class } : { at: placeOf(error) }) };
+  logger[as](ours, message);
+  logger.debug({ ...facts, error: messageOf(error) }, `${message}: its own words`);
+}
+
+/** The first lines of the stack, without the message in front of them. */
+function placeOf(error: unknown): readonly string[] {
+  if (!(error instanceof Error) || error.stack === undefined) return [];
+  const from = error.stack.indexOf(error.message);
+  const frames = from < 0 ? "" : error.stack.slice(from + error.message.length);
+  return frames
+    .split("\n")
+    .filter((line) => /^\s+at /u.test(line))
+    .slice(0, PLACES_MOST)
+    .map((line) => line.trim());
+}
+
+/** Enough to find the handler. Source: our choice. */
+const PLACES_MOST = 3;
