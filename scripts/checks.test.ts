@@ -6,7 +6,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { COUNTS_FILE } from "./count-reporter.ts";
 import { checkLayers } from "./layers.ts";
-import { root, run, runTool } from "./processes.ts";
+import { root, runTool } from "./processes.ts";
 
 /** A tree that breaks no rule; each test adds the one file that does. */
 const SOUND = {
@@ -147,14 +147,5 @@ describe("the last line", () => {
 
     expect(exitCode).not.toBe(0);
     expect(JSON.parse(await readFile(counts, "utf8"))).toEqual({ passed: 1, failed: 2, skipped: 0 });
-  });
-});
-
-describe("bootstrap", () => {
-  test("an unknown command names the known ones and is an error", async () => {
-    const { exitCode, output } = await run(process.execPath, [path.join(root, "scripts/bootstrap.mjs"), "strat"]);
-
-    expect(exitCode).toBe(1);
-    expect(output).toContain('unknown command "strat"; use one of: start, test');
   });
 });

@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import { readInboxTab } from "./escalations/inbox-tab.ts";
 import { readJobFilters } from "./jobs/job-filters.ts";
-import { readOnly, readRunFilters, readRunLooks } from "./plans/run-filters.ts";
+import { readRunFilters, readRunLooks, readStart } from "./plans/run-filters.ts";
 import { HomePage } from "./shell/home-page.tsx";
 import { Shell } from "./shell/shell.tsx";
 
@@ -35,7 +35,7 @@ const plans = createRoute({
 const onePlan = createRoute({
   getParentRoute: () => root,
   path: "/plans/start/$plan",
-  validateSearch: readOnly,
+  validateSearch: readStart,
   component: lazyRouteComponent(() => import("./plans/before-page.tsx"), "BeforePage"),
 });
 // One route with a child, so that the graph stays where it is when a port is picked.
@@ -64,6 +64,12 @@ const escalations = createRoute({
   component: lazyRouteComponent(() => import("./escalations/escalations-page.tsx"), "EscalationsPage"),
 });
 
+const costs = createRoute({
+  getParentRoute: () => root,
+  path: "/costs",
+  component: lazyRouteComponent(() => import("./costs/costs-page.tsx"), "CostsPage"),
+});
+
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
@@ -71,7 +77,7 @@ const events = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), plans, onePlan, oneRun.addChildren([onePort]), agents, newChat, oneChat, escalations, events]),
+  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), plans, onePlan, oneRun.addChildren([onePort]), agents, newChat, oneChat, escalations, events, costs]),
   defaultNotFoundComponent: NotFound,
 });
 

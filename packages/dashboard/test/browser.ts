@@ -9,7 +9,7 @@ import { build } from "vite";
 import { acquireStartLock } from "../../dure/src/durable/embedded/start-lock.ts";
 import { systemClock } from "../../dure/src/kernel/clock.ts";
 
-/** Where Debian, Ubuntu and macOS keep a Chromium. */
+/** Where Debian, Ubuntu and macOS keep a Chromium; `CHROMIUM_PATH` goes before them. */
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"];
 
 /**
@@ -23,8 +23,8 @@ const UNUSED = [
 ];
 
 export async function launchBrowser(): Promise<Browser> {
-  const executablePath = PLACES.find((place) => existsSync(place));
-  if (executablePath === undefined) throw new Error(`No Chromium at ${PLACES.join(", ")}: apt-get install --no-install-recommends chromium fonts-noto-cjk`);
+  const executablePath = [process.env["CHROMIUM_PATH"] ?? "", ...PLACES].find((place) => existsSync(place));
+  if (executablePath === undefined) throw new Error(`No Chromium at CHROMIUM_PATH, ${PLACES.join(", ")}: apt-get install --no-install-recommends chromium fonts-noto-cjk`);
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", `--disable-features=${UNUSED.join(",")}`] });
 }
 

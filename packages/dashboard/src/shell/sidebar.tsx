@@ -1,5 +1,5 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
-import { IconActivity, IconArrowsExchange, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSitemap, IconSun, IconUsers } from "@tabler/icons-react";
+import { IconActivity, IconArrowsExchange, IconCoins, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSitemap, IconSun, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
@@ -10,7 +10,7 @@ import { useLanguage, useText } from "../language.tsx";
 import { RoomList } from "../rooms/room-list.tsx";
 import { useRoomList, useSpeaker } from "../rooms/use-rooms.ts";
 
-/** Pages that exist, in the order of the menu; costs join when they are there. */
+/** In the order of the menu. */
 const PAGES = [
   { to: "/rooms", words: "rooms", Icon: IconMessages },
   { to: "/jobs", words: "jobs", Icon: IconArrowsExchange },
@@ -19,6 +19,7 @@ const PAGES = [
   { to: "/chat", words: "chat", Icon: IconMessageCircle },
   { to: "/escalations", words: "escalations", Icon: IconInbox },
   { to: "/events", words: "events", Icon: IconActivity },
+  { to: "/costs", words: "costs", Icon: IconCoins },
 ] as const;
 
 export function Sidebar({ me }: { me: Me }): ReactNode {
@@ -27,7 +28,8 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
   const { who } = useSpeaker();
   const rooms = useRoomList(who);
   const hasRooms = (rooms.data?.length ?? 0) > 0 || path.startsWith("/rooms");
-  const pages = PAGES.filter(({ to }) => hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents"));
+  const isAdmin = me.scopes.includes("admin");
+  const pages = PAGES.filter(({ to }) => (hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents")) && (isAdmin || to !== "/costs"));
   return (
     <div className="side">
       <nav className="side-nav" aria-label={text.nav.label}>

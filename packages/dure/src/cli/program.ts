@@ -274,17 +274,19 @@ function createProgram({ output, finish }: ProgramParts): Command {
     },
   );
   run(
-    onServer(add(plan, "run", "begin a run and print its id; with --follow exit code 1 unless it ends in success", ["dure plan run login --dry-run", "dure plan run login --follow", "dure plan run login --only domain api"]))
-      .argument("<name>")
+    onServer(add(plan, "run", "begin a run and print its id; with --follow exit code 1 unless it ends in success", ["dure plan run login --dry-run", "dure plan run login --follow", "dure plan run login --only domain api", "dure plan run --file draft.yaml --base develop --follow"]))
+      .argument("[name]")
+      .option("--file <path>", "a plan that is no file of the team: its text is sent (-: what comes on standard input)")
+      .option("--base <ref>", "a branch, tag or commit to begin from (default: as the plan says)")
       .option("--dry-run", "begin nothing; say what would be done")
       .option("--only <ids...>", "only these ports and what they need")
       .option("--from <ids...>", "these ports and what needs them")
       .option("--repo <path>", "the repository (default: as the plan says, else the team's folder)")
       .option("--key <key>", "the same key and request are the same run")
       .option("-f, --follow", "watch it to its end"),
-    async (name: string, { dryRun, only, from, repo, key, follow, ...options }: Common & { dryRun?: true; only?: string[]; from?: string[]; repo?: string; key?: string; follow?: true }) => {
-      const { runPlan, command } = await withPlans(options);
-      return runPlan({ plan: name, only, from, repository: repo }, { dryRun: dryRun ?? false, follow: follow ?? false, key }, command);
+    async (name: string | undefined, { file, base, dryRun, only, from, repo, key, follow, ...options }: Common & { file?: string; base?: string; dryRun?: true; only?: string[]; from?: string[]; repo?: string; key?: string; follow?: true }) => {
+      const { planSource, runPlan, command } = await withPlans(options);
+      return runPlan({ ...(await planSource(name, file)), base, only, from, repository: repo }, { dryRun: dryRun ?? false, follow: follow ?? false, key }, command);
     },
   );
   run(
@@ -324,6 +326,7 @@ function createProgram({ output, finish }: ProgramParts): Command {
       add(plan, "retry", "give a failed port another try; what needs it goes on then. Without a port: merge an ended run again, or give a run more tokens", [
         "dure plan retry run_01K… api --hint 'The clock is mocked in the tests.'",
         "dure plan retry run_01K… api --tokens 50000 --time 20m",
+        "dure plan retry run_01K… api --by orchestrator",
         "dure plan retry run_01K…",
         "dure plan retry run_01K… --tokens 200000",
       ]),
@@ -332,14 +335,15 @@ function createProgram({ output, finish }: ProgramParts): Command {
       .argument("[port]")
       .option("--hint <text>", "told to the next try")
       .option("--tries <number>", "so many tries more (default 1)")
+      .addOption(new Option("--by <who>", "who tries (default: its pair)").choices(["pair", "orchestrator"]))
       .option("--tokens <number>", "so many tokens more")
       .option("--time <duration>", "so much time more, such as 20m"),
-    async (id: string, port: string | undefined, { hint, tries, tokens, time, ...options }: Common & { hint?: string; tries?: string; tokens?: string; time?: string }) => {
+    async (id: string, port: string | undefined, { hint, tries, by, tokens, time, ...options }: Common & { hint?: string; tries?: string; by?: "pair" | "orchestrator"; tokens?: string; time?: string }) => {
       const { retryPort, retryRun, command } = await withPlans(options);
       const { wholeNumber } = await import("./jobs.ts");
       const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : wholeNumber(text));
-      if (port === undefined) return retryRun(id, { hint, tries, time, tokens: number(tokens) }, command);
-      return retryPort(id, port, { hint, tries: number(tries), tokens: number(tokens), timeMs: time === undefined ? undefined : durationMs(time) }, command);
+      if (port === undefined) return retryRun(id, { hint, tries, by, time, tokens: number(tokens) }, command);
+      return retryPort(id, port, { hint, tries: number(tries), by, tokens: number(tokens), timeMs: time === undefined ? undefined : durationMs(time) }, command);
     },
   );
   run(onServer(add(plan, "skip", "go on without a port; one that works is stopped", ["dure plan skip run_01K… api"])).argument("<run>").argument("<port>"), async (id: string, port: string, options: Common) => {
@@ -451,7 +455,7 @@ function createProgram({ output, finish }: ProgramParts): Command {
   const token = group("token", "create, list and revoke tokens", ["dure token create dashboard --scopes chat"]);
   const withTokens = async ({ dir }: Common) => ({ ...(await import("./tokens.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });
   run(
-    inFolder(add(token, "create", "make a token; it is shown once", ["dure token create dashboard --scopes chat", "dure token create ops --scopes admin --tenant acme"]))
+    inFolder(add(token, "create", "make a token; it is shown once", ["dure token create dashboard --scopes chat", "dure token create mina --scopes chat,rooms --tenant acme"]))
       .argument("<name>", "for people: whose token it is")
       .option("--scopes <list>", "chat, rooms, jobs, plans (or plans:read, plans:run), admin, with commas between", list, ["chat"])
       .option("--tenant <tenant>", "owner of what is created with it"),

@@ -8,7 +8,7 @@ import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { JobsClient } from "./jobs.ts";
 import { PlansClient } from "./plans.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
-import type { CompletedEntry, EscalationAnswer, EscalationAnswered, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
+import type { CompletedEntry, Costs, EscalationAnswer, EscalationAnswered, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
 import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
@@ -134,6 +134,11 @@ export class DureClient {
   /** Reads the team's files anew. Needs scope `admin`. `restart`: changed keys that stay as they were until a restart. */
   async reload(options: CallOptions = {}): Promise<{ readonly services: readonly string[]; readonly agents: readonly string[]; readonly restart: readonly string[] }> {
     return (await readJson(await this.#http.request("/v1/reload", { method: "POST", ...pass(options) }))) as Awaited<ReturnType<DureClient["reload"]>>;
+  }
+
+  /** Tokens and money of the last `days` (1 to 90, today included), and the budgets. Needs scope `admin`. */
+  costs(days?: number, options: CallOptions = {}): Promise<Costs> {
+    return this.#get(`/v1/costs${query({ days })}`, options);
   }
 
   // --- escalations

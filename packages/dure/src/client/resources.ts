@@ -109,6 +109,46 @@ export interface Me {
   readonly locale: string;
 }
 
+/** What model calls have used. */
+export interface CostSum {
+  readonly calls: number;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  /** Millionths of a US dollar. */
+  readonly microUsd: number;
+  /** Calls of models without a price; what they have cost is not counted. */
+  readonly unpriced: number;
+}
+
+/** The same of one day (`2026-11-22`), agent or service. */
+export interface NamedCost extends CostSum {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface CostBudget {
+  readonly of: "team" | "agent" | "session" | "turn";
+  readonly per: "day" | "session" | "turn";
+  readonly agent: string | null;
+  readonly name: string | null;
+  readonly unit: "tokens" | "micro_usd";
+  readonly most: number;
+  /** Today; null where each session or turn has its own. */
+  readonly used: number | null;
+}
+
+export interface Costs {
+  readonly since: string;
+  readonly timeZone: string;
+  readonly total: CostSum;
+  /** The newest first; days without a call are left out. */
+  readonly byDay: readonly NamedCost[];
+  /** What has cost most first. */
+  readonly byAgent: readonly NamedCost[];
+  readonly byService: readonly NamedCost[];
+  readonly budgets: readonly CostBudget[];
+}
+
 export interface EventsFilter {
   /** Exact types, or prefixes such as `turn.*`. */
   readonly types?: readonly string[] | undefined;

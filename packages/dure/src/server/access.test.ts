@@ -1,8 +1,11 @@
 import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
+import type { Rooms } from "../rooms/rooms.ts";
 import { assertBindable, COOKIE, decideOrigin, isHostAllowed } from "./access.ts";
+import type { CostBook } from "./cost-routes.ts";
 import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
+
 import { MemoryTokenStore, type Scope } from "./token-store.ts";
 
 const chat = { session_id: "mina", message: "안녕하세요" };
@@ -190,6 +193,29 @@ describe("tokens", () => {
     expect((await server.post("/v1/agent/chat", chat, jun.bearer)).status).toBe(404);
   });
 
+  test("a tenant's admin is no admin of the other tenants: what is done to all of them at once is refused", async () => {
+    const untouched = {} as Rooms; // refused before anybody looks at a room
+    const { server, token } = await startWithTokens({ rooms: untouched, costs: {} as CostBook, reload: async () => ({ services: [], agents: [], restart: [] }) });
+    await using _ = server;
+    const [tenant, everybody] = [await token(["admin"], "mina"), await token(["admin"])];
+    const requests = [
+      ["GET", "/v1/events", "EVENTS_NEED_SESSION"],
+      ["GET", "/v1/events?room=web:general", "EVENTS_NEED_SESSION"],
+      ["GET", "/metrics", "METRICS_NOT_ALLOWED"],
+      ["GET", "/v1/costs", "COSTS_NOT_ALLOWED"],
+      ["POST", "/v1/reload", "RELOAD_NOT_ALLOWED"],
+      ["POST", "/v1/agents/eden/pause", "PAUSE_NOT_ALLOWED", { paused: true }],
+      ["POST", "/v1/collaborate", "COLLABORATE_NOT_ALLOWED", { agent: "ruda", target_agent: "eden", message: "hello" }],
+    ] as const;
+
+    for (const [method, path, code, body] of requests) {
+      const answer = await send(server, method, path, tenant.bearer, body);
+      expect([path, answer.status, (JSON.parse(answer.body) as { code: string }).code]).toEqual([path, 403, code]);
+    }
+    expect((await server.fetch("/metrics", { headers: everybody.bearer })).status).toBe(200);
+    expect((await server.fetch("/v1/reload", { method: "POST", headers: everybody.bearer })).status).toBe(200);
+  });
+
   test("an Idempotency-Key belongs to its token", async () => {
     const { server, token } = await startWithTokens();
     await using _ = server;
@@ -215,6 +241,7 @@ describe("tokens", () => {
     const forged = await send(server, "POST", "/v1/agent/chat", { cookie, origin: "https://evil.example" }, chat);
     const silent = await send(server, "POST", "/v1/agent/chat", { cookie }, chat);
     const wrong = await send(server, "POST", "/v1/login", page, { token: "nope" });
+    const lured = await send(server, "POST", "/v1/login", { origin: "https://evil.example" }, { token: text });
     const logout = await send(server, "POST", "/v1/logout", { ...page, cookie });
 
     expect([login.status, wrong.status, logout.status]).toEqual([204, 401, 204]);
@@ -222,6 +249,7 @@ describe("tokens", () => {
     expect(setCookie).not.toContain(text);
     expect(JSON.parse(me.body)).toEqual({ auth: "token", scopes: ["chat"], person: "test", dev_mode: false, locale: "ko" });
     expect([posted.status, forged.status, silent.status]).toEqual([200, 403, 403]);
+    expect([lured.status, lured.headers["set-cookie"]]).toEqual([403, undefined]); // nobody is logged in as somebody else
     expect(String(logout.headers["set-cookie"])).toContain("Max-Age=0");
     expect(server.audit.map(({ what, subject }) => [what, subject])).toEqual([["login", id], ["logout", id]]);
     expect(server.log.join("\n")).not.toContain(text);

@@ -130,6 +130,12 @@ export function assertMay(principal: Principal | null, scope: RouteScope): void 
   });
 }
 
+/** Refuses to a tenant's token, also an admin's, what is done to all tenants at once. */
+export function assertOfAllTenants(caller: Caller, code: string, what: string): void {
+  if (caller.tenant === "") return;
+  throw new DureError(code, `A tenant's token cannot ${what} of all tenants.`, { class: "forbidden", hint: "Use a token without a tenant." });
+}
+
 export function hasScope(principal: Principal, scope: Scope): boolean {
   return principal.scopes.some((given) => given === scope || given === "admin" || WIDER[scope]?.includes(given) === true);
 }

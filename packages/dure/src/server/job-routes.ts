@@ -9,7 +9,7 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
 import { toWire } from "../kernel/wire.ts";
-import { hasScope } from "./access.ts";
+import { assertOfAllTenants, hasScope } from "./access.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
@@ -156,7 +156,7 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
     { config: { scope: "admin" }, schema: { tags: ["jobs"], summary: "Removes finished jobs of everybody that are older", body: z.object({ older_than: duration }), response: { 200: z.object({ removed: z.int() }), ...problems(400, 401, 403) } } },
     async (request) => {
       const who = callerOf(request);
-      if (who.tenant !== "") throw new DureError("PURGE_NOT_ALLOWED", "A tenant's token cannot remove the jobs of all tenants.", { class: "forbidden", hint: "Use a token without a tenant." });
+      assertOfAllTenants(who, "PURGE_NOT_ALLOWED", "remove the jobs");
       const removed = await jobs.purge({ olderThan: request.body.older_than as Duration });
       audit?.({ who, what: "jobs.purge", subject: request.body.older_than });
       return { removed };

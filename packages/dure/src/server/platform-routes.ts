@@ -5,7 +5,7 @@ import { z } from "zod";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { EventFilter, EventRole, PlatformEvent } from "../kernel/platform-events.ts";
 import { toWire } from "../kernel/wire.ts";
-import { cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
+import { assertOfAllTenants, cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
 import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, NotReady, problems, ReadyAnswer, ReloadAnswer, ResumeHeaders, splitList } from "./schemas.ts";
@@ -110,7 +110,8 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
   app.get(
     "/metrics",
     { config: { scope: "admin" }, schema: { tags: ["operation"], summary: "Prometheus text", response: { 200: { description: "Metrics", content: { "text/plain": { schema: z.string() } } } } } },
-    async (_request, reply) => {
+    async (request, reply) => {
+      assertOfAllTenants(callerOf(request), "METRICS_NOT_ALLOWED", "read the metrics");
       const text = await parts.metrics();
       return reply.type("text/plain; version=0.0.4; charset=utf-8").serializer(String).send(text);
     },
@@ -123,7 +124,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
       { config: { scope: "admin" }, schema: { tags: ["operation"], summary: "Reads configuration, agents, personas and services anew; turns that run finish on theirs", response: { 200: ReloadAnswer, ...problems(400, 401, 403, 409) } } },
       async (request) => {
         const who = callerOf(request);
-        if (who.tenant !== "") throw new DureError("RELOAD_NOT_ALLOWED", "A tenant's token cannot reload the team of all tenants.", { class: "forbidden", hint: "Use a token without a tenant." });
+        assertOfAllTenants(who, "RELOAD_NOT_ALLOWED", "reload the team");
         const { services, agents, restart } = await reload();
         parts.audit?.({ who, what: "team.reload", subject: "team" });
         return { services: [...services], agents: [...agents], restart: [...restart] };
@@ -168,7 +169,7 @@ function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent
 
 /** A tenant sees the events of its own sessions, jobs and runs. Throws `SESSION_UNKNOWN`, `JOB_UNKNOWN` or `RUN_UNKNOWN` for another's, `EVENTS_NEED_SESSION` without one. */
 async function assertOwn({ conversations, jobs, plans }: ServerParts, principal: Principal, filter: EventFilter): Promise<void> {
-  if (principal.caller.tenant === "" || hasScope(principal, "admin")) return;
+  if (principal.caller.tenant === "") return;
   const isJob = filter.job !== undefined && jobs !== undefined;
   const isRun = filter.run !== undefined && plans !== undefined;
   if (filter.session === undefined && !isJob && !isRun) {

@@ -35,9 +35,11 @@ const STATUS_OF_CLASS = {
 /** Codes whose status is finer than their class. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   METHOD_NOT_ALLOWED: 405,
+  REQUEST_TOO_SLOW: 408,
   BODY_TOO_LARGE: 413,
   MESSAGE_TOO_LARGE: 413,
   CONTENT_TYPE_UNSUPPORTED: 415,
+  EXPECTATION_FAILED: 417,
   IDEMPOTENCY_KEY_REUSED: 422,
   HEADERS_TOO_LARGE: 431,
 };
@@ -48,9 +50,11 @@ const TITLES: Readonly<Record<number, string>> = {
   403: "Not allowed",
   404: "Not found",
   405: "Method not allowed",
+  408: "The request came too slowly",
   409: "In conflict with what is",
   413: "Too large",
   415: "Content type not supported",
+  417: "Expectation failed",
   422: "Cannot be processed",
   429: "Too many requests",
   431: "Headers too large",
@@ -60,7 +64,7 @@ const TITLES: Readonly<Record<number, string>> = {
 
 /** What Fastify calls its own refusals, in dure's words. */
 const FASTIFY_REFUSALS: Readonly<Record<string, { code: string; message: string; hint?: string }>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: "BODY_TOO_LARGE", message: "The body is larger than 128 KiB.", hint: "A message may have 64 KiB." },
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: "BODY_TOO_LARGE", message: "The body is too large.", hint: "Send it in parts." },
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     code: "CONTENT_TYPE_UNSUPPORTED",
     message: "The body's content type is not application/json.",
@@ -71,11 +75,14 @@ const FASTIFY_REFUSALS: Readonly<Record<string, { code: string; message: string;
   FST_ERR_BAD_URL: { code: "URL_INVALID", message: "The address holds a broken percent-encoding." },
 };
 
-/** The `DureError` behind anything that was thrown while a request was answered. Unknown errors become `INTERNAL`, without their text. */
-export function asDureError(error: unknown): DureError {
+/** The `DureError` behind anything that was thrown while a request was answered. Unknown errors become `INTERNAL`, without their text. @param bodyBytes What the route takes. */
+export function asDureError(error: unknown, { bodyBytes }: { bodyBytes?: number | undefined } = {}): DureError {
   if (error instanceof DureError) return error;
 
   const refusal = FASTIFY_REFUSALS[codeOf(error) ?? ""];
+  if (refusal?.code === "BODY_TOO_LARGE" && bodyBytes !== undefined) {
+    return new DureError(refusal.code, `The body is larger than the ${bodyBytes} bytes that may be sent here.`, { class: "input", hint: "Send it in parts.", cause: error });
+  }
   if (refusal) {
     return new DureError(refusal.code, refusal.message, { class: "input", cause: error, ...(refusal.hint === undefined ? {} : { hint: refusal.hint }) });
   }

@@ -5,7 +5,7 @@ import { DureError } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { StoredMessage } from "../rooms/room-store.ts";
 import type { RoomPerson } from "../rooms/rooms.ts";
-import { hasScope } from "./access.ts";
+import { assertOfAllTenants, hasScope } from "./access.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
@@ -209,6 +209,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     "/v1/agents/:agent/pause",
     { config: { scope: "admin" }, schema: { tags: ["rooms"], summary: "Pauses an agent's account, or readies it again", params: z.object({ agent: placeId }), body: z.object({ paused: z.boolean(), adapter: z.string().max(50).default("web") }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
+      assertOfAllTenants(callerOf(request), "PAUSE_NOT_ALLOWED", "pause an agent");
       await rooms.pause(request.body.adapter, request.params.agent, request.body.paused);
       audit?.({ who: callerOf(request), what: request.body.paused ? "agent.pause" : "agent.resume", subject: request.params.agent });
       return reply.code(204).send(null);
@@ -221,6 +222,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     { config: { scope: "admin" }, schema: { tags: ["rooms"], summary: "Hands work to an agent on behalf of another one", body: CollaborateBody, response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) } } },
     async (request) => {
       const { agent, target_agent, message, topic, thread_id, channel_id, thread_name, attachments, idempotency_key } = request.body;
+      assertOfAllTenants(callerOf(request), "COLLABORATE_NOT_ALLOWED", "speak as an agent");
       const result = await rooms.collaborate(
         { agent },
         { targetAgent: target_agent, message, topic, threadId: thread_id, channelId: channel_id, threadName: thread_name, attachments, idempotencyKey: idempotency_key },

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import compress from "@fastify/compress";
 import helmet from "@fastify/helmet";
@@ -16,6 +17,7 @@ import type { Logger } from "../kernel/logger.ts";
 import { assertBindable } from "./access.ts";
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
+import { costRoutes, type CostBook } from "./cost-routes.ts";
 import { dashboardRoutes } from "./dashboard.ts";
 import { escalationRoutes, type EscalationInbox } from "./escalation-routes.ts";
 import type { EventSource } from "./event-source.ts";
@@ -45,6 +47,8 @@ export interface ServerOptions {
   readonly health: () => Promise<Health>;
   /** Reads the team's files anew; throws without having changed anything. Absent: the route is not there. */
   readonly reload?: (() => Promise<{ readonly services: readonly string[]; readonly agents: readonly string[]; readonly restart: readonly string[] }>) | undefined;
+  /** Absent: nobody keeps a book of calls, and the route is not there. */
+  readonly costs?: CostBook | undefined;
   /** Prometheus text, version 0.0.4. */
   readonly metrics: () => Promise<string>;
   /** `open` answers to everybody and is only bound to this machine. */
@@ -106,7 +110,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     trustProxy: trustedProxies(options.trustProxy),
     exposeHeadRoutes: false, // a HEAD must not run a GET that starts a turn
     forceCloseConnections: "idle",
-    requestTimeout: 60_000, // for the request to come in, however slowly; an answer may take as long as it takes
+    requestTimeout: REQUEST_MS,
     genReqId: () => ulid(options.clock.now()),
     routerOptions: { maxParamLength: 1_024 },
     return503OnClosing: false, // guard.ts says it as a problem
@@ -142,14 +146,19 @@ export function createServer(options: ServerOptions): FastifyInstance {
     void app.register(roomRoutes, parts);
     void app.register(jobRoutes, parts);
     void app.register(planRoutes, parts);
+    void app.register(costRoutes, parts);
     void app.register(platformRoutes, parts);
     void app.register(dashboardRoutes, parts);
   });
 
+  app.server.on("checkExpectation", refuseExpectation);
   const closeSilent = silentConnections(app);
   app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent }));
   return app;
 }
+
+/** For a request to come in, milliseconds; an answer may take as long as it takes. Source: our choice. */
+const REQUEST_MS = 60_000;
 
 /** None is `false`: an empty list would make Fastify read the header all the same. */
 function trustedProxies(proxies: readonly string[] = []): string[] | false {
@@ -235,7 +244,7 @@ const SECURITY_HEADERS = {
 const DISCARD_BYTES = 32 * 1024 * 1024;
 
 async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const error = asDureError(thrown);
+  const error = asDureError(thrown, { bodyBytes: request.routeOptions.bodyLimit });
   const status = statusOf(error);
   if (status === 500) {
     const cause = error.cause ?? error;
@@ -251,6 +260,12 @@ async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, 
   return reply.code(status).type("application/problem+json").serializer(JSON.stringify).send(problemOf(error, { showInternals: devMode }));
 }
 
+/** `Expect:` anything but `100-continue`: no route sees it. */
+function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const problem = problemOf(new DureError("EXPECTATION_FAILED", `Expect: ${String(request.headers.expect)} is not understood.`, { class: "input", hint: "Leave the header out." }));
+  response.writeHead(problem.status, { "content-type": "application/problem+json", connection: "close" }).end(JSON.stringify(problem));
+}
+
 function discardBody(request: FastifyRequest): void {
   let left = DISCARD_BYTES;
   request.raw.on("data", (bytes: Buffer) => {
@@ -260,14 +275,16 @@ function discardBody(request: FastifyRequest): void {
   request.raw.resume();
 }
 
+/** What Node calls requests that never came to be one. */
+const BROKEN_HTTP: Readonly<Record<string, () => DureError>> = {
+  HPE_HEADER_OVERFLOW: () => new DureError("HEADERS_TOO_LARGE", "The request's head is too large.", { class: "input", hint: "Send long messages with POST." }),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new DureError("REQUEST_TOO_SLOW", `The request did not come in within ${REQUEST_MS / 1_000} s.`, { class: "input", hint: "Send it again, in one go." }),
+};
+
 /** What is not HTTP never reaches a route: answered on the socket. */
 function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
-  const refusal =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? new DureError("HEADERS_TOO_LARGE", "The request's head is too large.", { class: "input", hint: "Send long messages with POST." })
-      : new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" });
-  const problem = problemOf(refusal);
+  const problem = problemOf(BROKEN_HTTP[error.code ?? ""]?.() ?? new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" }));
   const body = JSON.stringify(problem);
   socket.end(
     `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -113,26 +113,3 @@ test("an unknown turn, service, session and a used key are refused by the real e
 
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404, 422]);
 });
-
-test("says how fast a streamed turn of 200 tokens is through HTTP", async () => {
-  await using whole = await start();
-  const { server } = whole;
-  const one = async (session: string): Promise<number> => {
-    const startedAt = performance.now();
-    await (await server.post("/v1/agent/chat/stream", { session_id: session, message: "go" })).text();
-    return performance.now() - startedAt;
-  };
-  for (let index = 0; index < 20; index++) await one(`warm${index}`);
-
-  const alone: number[] = [];
-  for (let index = 0; index < 50; index++) alone.push(await one(`alone${index}`));
-  const turns = 300;
-  let next = 0;
-  const startedAt = performance.now();
-  await Promise.all(Array.from({ length: 20 }, async () => { while (next < turns) await one(`many${next++}`); }));
-  const seconds = (performance.now() - startedAt) / 1_000;
-
-  const p50 = alone.sort((a, b) => a - b)[25]!;
-  console.log(`200-token turns, real engine: p50 ${p50.toFixed(1)} ms alone, ${Math.round(turns / seconds)} turns/s with 20 connections, client in the same process`);
-  expect(alone.length).toBe(50);
-});

@@ -57,7 +57,7 @@ describe("dure.yaml", () => {
     ["an origin in a list", "server:\n  origins:\n    - https://a.example\n    - a.example\n", { line: 4, column: 7, key: "server.origins.1", found: '"a.example"' }],
     ["settings that contradict each other", "memory:\n  summarizeThreshold: 4\n  keepRecentTurns: 4\n", { line: 3, key: "memory.keepRecentTurns", allowed: "less than summarizeThreshold (4)" }],
     ["an agent of a service that is not there", "agents:\n  ruda: { service: fqa }\n", { line: 2, column: 11, key: "agents.ruda.service", found: '"fqa"', allowed: "faq", hint: "did you mean faq?" }],
-    ["a capability of another version", "plans: {}\n", { line: 1, key: "plans", message: "this version of dure has no plans yet" }],
+    ["a misspelt key of plans", "plans: { remot: origin }\n", { line: 1, key: "plans.remot", message: 'unknown key "remot"; did you mean "remote"?' }],
     ["a secret at the wrong place", "server:\n  token: hunter2\n", { line: 2, key: "server.token", message: expect.stringContaining('unknown key "token"') as string }],
   ])("names file, line, key, found and allowed for %s", async (_what, yaml, problem) => {
     await write("dure.yaml", yaml + SERVICES);
@@ -71,7 +71,7 @@ describe("dure.yaml", () => {
   });
 
   test("reports all problems together, in the order of their lines", async () => {
-    await write("dure.yaml", `locale: kr\nserver:\n  port: -1\n  hots: x\nplans: {}\n${SERVICES}`);
+    await write("dure.yaml", `locale: kr\nserver:\n  port: -1\n  hots: x\nplans: []\n${SERVICES}`);
 
     const { problems } = await failure(loadTeam(folder));
 

@@ -251,9 +251,6 @@ export interface LoadedTeam {
 
 export const CONFIG_FILES = ["dure.config.ts", "dure.config.mts", "dure.config.js", "dure.config.mjs", "dure.yaml", "dure.yml"] as const;
 
-/** What other versions have. Accepting these keys silently would promise what nobody does. */
-const NOT_YET: readonly string[] = ["plans"];
-
 /** Reads the team of a folder. Throws `CONFIG_MISSING` or `CONFIG_INVALID` with every problem that was found. */
 export async function loadTeam(folder: string): Promise<LoadedTeam> {
   const root = path.resolve(folder);
@@ -272,8 +269,8 @@ export async function readTeam(options: TeamOptions, folder = "."): Promise<Load
 
 /** Checks the value of a document against the schema. Throws `CONFIG_INVALID`. */
 export function checkTeam(document: SettingsDocument, folder: string): TeamConfig {
-  const problems = capabilityProblems(document);
-  const read = teamSchema.safeParse(withoutCapabilities(document.value));
+  const problems: Problem[] = [];
+  const read = teamSchema.safeParse(document.value);
   if (!read.success) problems.push(...problemsOf(read.error, document));
   else problems.push(...relationProblems(read.data, document, folder));
   if (problems.length > 0 || !read.success) throw problemsError("CONFIG_INVALID", document.file, problems);
@@ -325,21 +322,6 @@ async function finish(config: TeamConfig, folder: string, document: SettingsDocu
   }
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
   return { config, services, folder, document };
-}
-
-function capabilityProblems(document: SettingsDocument): Problem[] {
-  if (!isObject(document.value)) return [];
-  return NOT_YET.filter((key) => key in (document.value as object)).map((key) => ({
-    file: document.file,
-    ...document.locate([key]),
-    key,
-    message: `this version of dure has no ${key} yet`,
-    hint: "Remove the key; this version runs conversations: services, agents, memory, budgets",
-  }));
-}
-
-function withoutCapabilities(value: unknown): unknown {
-  return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([key]) => !NOT_YET.includes(key))) : value;
 }
 
 /** What one key says about another. */

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { chooseLlm } from "../engine/agent-run.ts";
 import type { Llm } from "../models/card.ts";
 import { readEnvironment } from "./environment.ts";
-import { everyModelOf, modelOf } from "./limits.ts";
-import type { TeamConfig } from "./config.ts";
+import { checkTeam, type TeamConfig } from "./config.ts";
+import { everyModelOf, modelOf, resolveLimits, SETTINGS, settingsOf } from "./limits.ts";
 
 const config = {} as TeamConfig;
 const llm = (provider: Llm["provider"], model: string): Llm => ({ provider, model, fallbacks: [] });
@@ -31,4 +31,37 @@ test.for([
 ] as const)("an agent with $own.model in a team with $team.model asks $chosen", ({ own, team, every, chosen }) => {
   const { provider, model } = chooseLlm(own, team, every);
   expect(`${provider}:${model}`).toBe(chosen);
+});
+
+/** What may stand in a file where one more than the default may not. */
+const OTHER_VALUES: Readonly<Record<string, unknown>> = {
+  locale: "ko",
+  timeZone: "Asia/Seoul",
+  "server.host": "localhost",
+  "server.origins": ["https://app.example"],
+  "server.allowedHosts": ["dure.example.com"],
+  "server.trustProxy": ["10.0.0.0/8"],
+  "server.limits.perToken": 5,
+  "sessions.busy": "reject",
+  "memory.summaryModel": "offline",
+  "memory.summaryPrompt": "{memory_block} {dialog}",
+  "limits.observations.count": 10,
+  "plans.remote": "origin",
+  "jobs.treeTokens": 1_000,
+  "retention.sessions": 200_000_000,
+  "retention.turns": 200_000_000,
+};
+const inFile = Object.entries(SETTINGS).flatMap(([key, { path, fallback }]: [string, { path?: readonly string[]; fallback: unknown }]) => (path === undefined ? [] : [{ key, path, fallback }]));
+
+test.for(inFile)("$key can be set in the file, holds, and doctor says that it comes from there", ({ key, path, fallback }) => {
+  const name = path.join(".");
+  const other = OTHER_VALUES[name] ?? (typeof fallback === "boolean" ? !fallback : (fallback as number) + 1);
+  const value = path.reduceRight<unknown>((inner, part) => ({ [part]: inner }), other) as object;
+  const team = checkTeam({ file: "dure.yaml", value: { services: { desk: "." }, ...value }, locate: () => ({ line: 7, column: 1 }) }, import.meta.dirname);
+
+  const printed = resolveLimits({ config: team, document: { file: "dure.yaml", value, locate: () => ({ line: 7, column: 1 }) } }, readEnvironment({})).find((limit) => limit.key === name);
+
+  expect(other).not.toEqual(fallback);
+  expect((settingsOf(team, readEnvironment({})) as unknown as Record<string, unknown>)[key]).toEqual(other);
+  expect(printed).toMatchObject({ value: other, origin: { kind: "file", file: "dure.yaml", line: 7 } });
 });

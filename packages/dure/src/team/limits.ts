@@ -2,6 +2,7 @@ import { valueAt } from "../engine/load-service-document.ts";
 import { MEMORY_DEFAULTS } from "../engine/memory.ts";
 import type { BusyPolicy } from "../engine/service.ts";
 import { ROUTE_AFTER_MS } from "../escalations/route.ts";
+import { JOB_LIMITS } from "../jobs/limits.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
@@ -66,6 +67,10 @@ export const SETTINGS = {
   missedPerPlace: value<number>({ path: ["limits", "missed", "messages"], fallback: ROOM_LIMITS.missedPerPlace, source: "docs/spec/collaboration §9", unit: "messages" }),
   observations: value<number>({ path: ["limits", "observations", "count"], fallback: ROOM_LIMITS.observations, source: "docs/spec/collaboration §7", unit: "records" }),
   observationsMs: value<number>({ path: ["limits", "observations", "keep"], fallback: ROOM_LIMITS.observationsMs, source: "docs/spec/collaboration §7", unit: "ms" }),
+  jobPermits: value<number>({ path: ["jobs", "permits"], fallback: JOB_LIMITS.permits, source: "docs/spec/jobs §3", unit: "exchanges" }),
+  jobTurns: value<number>({ path: ["jobs", "maxTurns"], fallback: JOB_LIMITS.collaborationTurns, source: "docs/spec/jobs §3", unit: "turns" }),
+  keepJobsMs: value<number>({ path: ["jobs", "keep"], fallback: JOB_LIMITS.keepMs, source: "docs/spec/jobs §4", unit: "ms" }),
+  jobTreeTokens: value<number | undefined>({ path: ["jobs", "treeTokens"], fallback: undefined, source: "our choice: the team's budget alone", unit: "tokens" }),
   plansRemote: value<string | undefined>({ path: ["plans", "remote"], fallback: undefined, source: "docs/spec/plans §3: none" }),
   escalationCriticalMs: value<number>({ path: ["escalations", "after", "critical"], fallback: ROUTE_AFTER_MS.critical, source: "docs/spec/plans §7", unit: "ms" }),
   escalationHighMs: value<number>({ path: ["escalations", "after", "high"], fallback: ROUTE_AFTER_MS.high, source: "docs/spec/plans §7", unit: "ms" }),

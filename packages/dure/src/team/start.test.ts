@@ -10,6 +10,7 @@ import { combineServices, keywordRouter } from "../engine/combine.ts";
 import { remoteService } from "../engine/remote-service.ts";
 import { defineService, flow } from "../engine/service.ts";
 import { tool } from "../engine/tool.ts";
+import { systemClock } from "../kernel/clock.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import { offlineModel } from "../models/offline.ts";
 import { SseReader } from "../server/test-server.ts";
@@ -186,7 +187,10 @@ test("each call of an agent is in the books with its tokens, and with its cost w
     },
   });
   await using stored = await testDatabase();
-  await using started = await start(stored.url, { services: { desk: both }, offlineModels: [dear, plain], prices: { "offline:dear": { in: 3, out: 15 } } });
+  await using started = await start(stored.url, { services: { desk: both }, offlineModels: [dear, plain], prices: { "offline:dear": { in: 3, out: 15 } }, budgets: { team: { day: "1 USD" }, agent: { day: "500000 tokens" }, turn: { tokens: 900_000 } } });
+  const costs = async (query = ""): Promise<unknown> => (await fetch(`${started.team.url}/v1/costs${query}`)).json();
+  const none = { calls: 0, tokens_in: 0, tokens_out: 0, micro_usd: 0, unpriced: 0 };
+  expect(await costs()).toMatchObject({ total: none, by_day: [], by_agent: [], by_service: [], budgets: [{ of: "team", unit: "micro_usd", most: 1_000_000, used: 0 }, { of: "turn", per: "turn", unit: "tokens", most: 900_000, used: null }] });
 
   await fetch(`${started.team.url}/v1/agent/chat`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ session_id: "s1", message: "hello" }) });
 
@@ -195,6 +199,37 @@ test("each call of an agent is in the books with its tokens, and with its cost w
     { service: "desk", agent: "hand", model: "plain", tokens_in: 20, tokens_out: 1, cost_micro_usd: 0 },
     { service: "desk", agent: "head", model: "dear", tokens_in: 2_000, tokens_out: 100, cost_micro_usd: 7_500 },
   ]);
+
+  // Of three days one call is an hour inside and one an hour outside; a model without a price is said.
+  await stored.database.query({
+    text: `insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash, tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms)
+           select (date_trunc('day', clock_timestamp() at time zone 'UTC') - age) at time zone 'UTC', 's', 't', 'desk', 'hand', 'x', 'y', 1, '', 10, 5, false, null, 1
+             from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+  });
+  const day = (daysAgo: number): string => new Date(systemClock.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
+  const head = { calls: 1, tokens_in: 2_000, tokens_out: 100, micro_usd: 7_500, unpriced: 0 };
+  expect(await costs("?days=3")).toEqual({
+    since: day(2),
+    time_zone: "UTC",
+    total: { calls: 3, tokens_in: 2_030, tokens_out: 106, micro_usd: 7_500, unpriced: 1 },
+    by_day: [
+      { id: day(0), name: day(0), calls: 2, tokens_in: 2_020, tokens_out: 101, micro_usd: 7_500, unpriced: 0 },
+      { id: day(2), name: day(2), calls: 1, tokens_in: 10, tokens_out: 5, micro_usd: 0, unpriced: 1 },
+    ],
+    by_agent: [
+      { id: "head", name: "head", ...head },
+      { id: "hand", name: "hand", calls: 2, tokens_in: 30, tokens_out: 6, micro_usd: 0, unpriced: 1 },
+    ],
+    by_service: [{ id: "desk", name: "desk", calls: 3, tokens_in: 2_030, tokens_out: 106, micro_usd: 7_500, unpriced: 1 }],
+    budgets: [
+      { of: "team", per: "day", agent: null, name: null, unit: "micro_usd", most: 1_000_000, used: 7_500 },
+      { of: "agent", per: "day", agent: "hand", name: "hand", unit: "tokens", most: 500_000, used: 21 },
+      { of: "agent", per: "day", agent: "head", name: "head", unit: "tokens", most: 500_000, used: 2_100 },
+      { of: "turn", per: "turn", agent: null, name: null, unit: "tokens", most: 900_000, used: null },
+    ],
+  });
+  expect(await costs("?days=1")).toMatchObject({ total: { calls: 2 } });
+  expect(await costs("?days=91")).toMatchObject({ status: 400 });
 });
 
 test("who stopped and forgot stands in the audit log, with the name of the token", async () => {

@@ -232,6 +232,7 @@ describe("good calls", () => {
     await expectGood("GET /readyz", 200, { token: null });
     await expectGood("GET /readyz", 200);
     await expectGood("GET /metrics", 200);
+    await expectGood("GET /v1/costs?days=7", 200);
   });
 });
 

@@ -1,0 +1,140 @@
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { IconCoins, IconSearch } from "@tabler/icons-react";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { CostBudget, Costs, CostSum, NamedCost } from "dure/client";
+import { useEffect, useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { Prose } from "../prose.tsx";
+import { dayOf, moneyOf, shareOf, tokensOf } from "./sums.ts";
+import "./costs.css";
+
+/** Days that can be looked back on. */
+const SPANS = [1, 7, 30, 90] as const;
+/** Calls end all the time; this often the sums are read again, milliseconds. */
+const READ_EVERY_MS = 10_000;
+
+/** What it all costs: the budgets, and the sums by agent, service and day. */
+export function CostsPage(): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const [days, setDays] = useState<number>(30);
+  const [search, setSearch] = useState("");
+  const costs = useQuery({ queryKey: ["costs", days], queryFn: ({ signal }) => client.costs(days, { signal }), refetchInterval: READ_EVERY_MS, placeholderData: keepPreviousData });
+  useEffect(() => {
+    document.title = `${text.costs.pageTitle} · dure`;
+  }, [text]);
+  return (
+    <div className="costs">
+      <header>
+        <h1>{text.costs.pageTitle}</h1>
+        <p className="soft">{text.costs.lead}</p>
+      </header>
+      <div className="costs-filters" role="search">
+        <NativeSelect aria-label={text.costs.span} value={days} onChange={({ currentTarget }) => setDays(Number(currentTarget.value))} data={SPANS.map((span) => ({ value: String(span), label: text.costs.days(span) }))} />
+        <TextInput value={search} onChange={({ currentTarget }) => setSearch(currentTarget.value)} placeholder={text.costs.search} aria-label={text.costs.search} leftSection={<IconSearch size={15} />} />
+      </div>
+      {costs.error !== null && (
+        <div className="problem" role="alert">
+          <p>{costs.error.message}</p>
+          <div className="problem-actions">
+            <Button size="compact-sm" variant="default" onClick={() => void costs.refetch()}>
+              {text.connection.retry}
+            </Button>
+          </div>
+        </div>
+      )}
+      {costs.data !== undefined && <Sums costs={costs.data} search={search.trim().toLowerCase()} />}
+    </div>
+  );
+}
+
+function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
+  const { text, language } = useLanguage();
+  const { costs: words } = text;
+  const matches = ({ id, name }: NamedCost): boolean => `${name} ${id}`.toLowerCase().includes(search);
+  const [agents, services] = [costs.byAgent.filter(matches), costs.byService.filter(matches)];
+  return (
+    <>
+      <Budgets budgets={costs.budgets} />
+      {costs.total.calls === 0 ? (
+        <div className="costs-empty">
+          <IconCoins size={30} stroke={1.4} aria-hidden />
+          <p>{words.empty}</p>
+          <p className="soft small"><Prose text={words.emptyHint} /></p>
+        </div>
+      ) : (
+        <>
+          <p className="costs-total">
+            <strong>{moneyOf(costs.total.microUsd, language)}</strong> <span className="soft">{words.sum(costs.total.calls, tokensOf(costs.total))}</span>
+            {costs.total.unpriced > 0 && <span className="soft small"> <Prose text={words.unpriced(costs.total.unpriced)} /></span>}
+          </p>
+          {search !== "" && agents.length + services.length === 0 && <p className="soft">{words.noMatch(search)}</p>}
+          <SumTable title={words.byAgent} rows={agents} />
+          <SumTable title={words.byService} rows={services} />
+          <SumTable title={words.byDay(costs.timeZone)} rows={costs.byDay.map((row) => ({ ...row, name: dayOf(row.id, language) }))} />
+        </>
+      )}
+    </>
+  );
+}
+
+function SumTable({ title, rows }: { title: string; rows: readonly NamedCost[] }): ReactNode {
+  const { text, language } = useLanguage();
+  if (rows.length === 0) return null;
+  const most = Math.max(...rows.map(weightOf));
+  return (
+    <table className="costs-table">
+      <caption>{title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{text.costs.name}</th>
+          <th scope="col">{text.costs.tokens}</th>
+          <th scope="col">{text.costs.money}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.id}>
+            <th scope="row">
+              {row.name}
+              <span className="costs-bar" aria-hidden style={{ inlineSize: `${shareOf(weightOf(row), most)}%` }} />
+            </th>
+            <td>{tokensOf(row).toLocaleString(language)}</td>
+            <td>{moneyOf(row.microUsd, language)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** What a row is compared by: money where there is some, else tokens. */
+function weightOf(sum: CostSum): number {
+  return sum.microUsd > 0 ? sum.microUsd : tokensOf(sum) / 1_000_000;
+}
+
+function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
+  const { text, language } = useLanguage();
+  const { costs: words } = text;
+  const amount = (unit: CostBudget["unit"], value: number): string => (unit === "tokens" ? words.tokenCount(value) : moneyOf(value, language));
+  return (
+    <section className="costs-budgets" aria-label={words.budgets}>
+      <h2>{words.budgets}</h2>
+      {budgets.length === 0 && <p className="soft small"><Prose text={words.noBudgets} /></p>}
+      <ul>
+        {budgets.map(({ of, per, agent, name, unit, most, used }) => (
+          <li key={`${of} ${agent ?? ""} ${unit}`} data-over={used !== null && used >= most}>
+            <span>{of === "agent" ? words.ofAgent(name ?? "") : words.of[of]}</span>
+            <span className="soft">{used === null ? words.atMost(amount(unit, most), words.per[per]) : words.used(amount(unit, used), amount(unit, most))}</span>
+            {used !== null && (
+              <span className="costs-meter" aria-hidden>
+                <span style={{ inlineSize: `${shareOf(used, most)}%` }} />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
