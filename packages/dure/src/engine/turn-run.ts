@@ -29,6 +29,7 @@ import type { AnyTool } from "./tool.ts";
 import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
 import { ApprovalPendingError, divergedEscalation, effectEscalation, unusedEscalation, unwrittenEscalation, type AskingPlace, type TurnEscalation } from "./turn-escalations.ts";
 import { storedCall } from "./stored-call.ts";
+import { StoppedError, TurnStop } from "./turn-stop.ts";
 import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
 
 /** What a run needs from its engine. */
@@ -49,12 +50,6 @@ export interface TurnRunEnvironment {
   /** Absent: nothing is limited. */
   readonly budgets: Budgets | undefined;
   readonly findApproval: FindApproval;
-}
-
-class StoppedError extends DureError {
-  constructor() {
-    super("TURN_STOPPED", "The turn was stopped.", { class: "conflict" });
-  }
 }
 
 /** `fenced`: it belongs to another life. `failed`: its end could not be written. */
@@ -86,11 +81,8 @@ export class TurnRun implements TurnMachinery {
   /** Absent: no living process has it, and the turn ends by saying so. */
   readonly #service: AnyService | undefined;
   readonly #facts: TurnFacts;
-  readonly #stop = new AbortController();
-  /** Follows the stop and the lease. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as long as the lease. */
-  readonly #cut = new AbortController();
-  readonly #signal = this.#cut.signal;
-  readonly #onLeaseLost = (): void => this.#cut.abort(this.#environment.lease.reason);
+  readonly #stop: TurnStop;
+  readonly #signal: AbortSignal;
   readonly #places = new Places();
   readonly #startedAt: number;
   readonly #once: OnceRunner;
@@ -104,10 +96,6 @@ export class TurnRun implements TurnMachinery {
   readonly #runningEffects = new Set<Promise<unknown>>();
   /** What people have to be asked, whatever the handler makes of it; by key of the effect, or subject of the yes. */
   readonly #questions = new Map<string, EffectUnknownError | ApprovalPendingError>();
-  /** Keys of the effects whose outcome this life knows. */
-  readonly #known = new Set<string>();
-  /** Keys of effects of earlier lives that a stop waits for. */
-  readonly #owed = new Set<string>();
   readonly #approvals: Approvals;
   /** By path; what has ended there is not among them. */
   readonly #elsewhere: Map<string, TurnElsewhere>;
@@ -144,10 +132,10 @@ export class TurnRun implements TurnMachinery {
     this.#session = { services: {}, ...(held.state as Partial<SessionState>) };
     this.#memory = openMemory(held.memory);
     this.#shown = new ShownText(held.rows);
-    if (environment.lease.aborted) this.#onLeaseLost();
-    else environment.lease.addEventListener("abort", this.#onLeaseLost, { once: true });
     this.#startedAt = environment.clock.monotonic();
     const { store } = environment;
+    this.#stop = new TurnStop({ held, store, clock: environment.clock, lease: environment.lease });
+    this.#signal = this.#stop.signal;
     this.journal = new TurnJournal({
       clock: environment.clock,
       rows: held.rows,
@@ -159,7 +147,7 @@ export class TurnRun implements TurnMachinery {
     this.#approvals = new Approvals({ held, facts: this.#facts, store, find: environment.findApproval, signal: environment.lease, place: () => this.#askingPlace() });
     this.#once = new OnceRunner({
       clock: environment.clock,
-      isStopped: () => this.#stop.signal.aborted,
+      isStopped: () => this.#stop.isAsked,
       ledger: {
         intent: async (effect) => {
           const taken = await this.journal.take();
@@ -182,41 +170,14 @@ export class TurnRun implements TurnMachinery {
     return this.#service!;
   }
 
-  /** Somebody asked for the end. Model calls and tools without effect are cut; a recorded effect is settled first. */
+  /** Somebody asked for the end. */
   stop(): void {
-    if (this.#stop.signal.aborted) return;
-    this.#stop.abort(new StoppedError());
-    if (this.held.epoch === FIRST_EPOCH) this.#cut.abort(this.#stop.signal.reason);
-    else this.#cutting = this.#cutWhenSettled();
-  }
-  /** Settles when a stop has cut, or waits for effects. */
-  #cutting: Promise<void> | undefined;
-
-  /**
-   * What an earlier life did to the outside, this one has to come to again: until then the handler goes on, over records alone, and
-   * what would be new ends it (`#beginsWork`). One that does not get there in time is cut all the same.
-   */
-  async #cutWhenSettled(): Promise<void> {
-    const { store, clock, lease } = this.#environment;
-    try {
-      for (const { key } of await store.effectsOf(this.held.turn, { signal: lease })) if (!this.#known.has(key)) this.#owed.add(key);
-    } catch {
-      // Cut, fenced or refused: whatever this life writes next says so.
-    }
-    if (this.#owed.size === 0) return this.#cut.abort(this.#stop.signal.reason);
-    const cancel = clock.after(REPLAY_MOST_MS, () => this.#cut.abort(this.#stop.signal.reason));
-    this.#cut.signal.addEventListener("abort", cancel, { once: true });
+    this.#stop.ask();
   }
 
   #knows(key: string): void {
-    this.#known.add(key);
     this.#questions.delete(key);
-    if (this.#owed.delete(key) && this.#owed.size === 0) this.#cut.abort(this.#stop.signal.reason);
-  }
-
-  /** Before whatever is not recorded and no effect of an earlier life: a stopped turn begins nothing new. */
-  #beginsWork(): void {
-    if (this.#stop.signal.aborted) throw this.#stop.signal.reason;
+    this.#stop.knows(key);
   }
 
   // --- life
@@ -233,15 +194,12 @@ export class TurnRun implements TurnMachinery {
       return await this.#endWithout(error);
     } finally {
       this.journal.close();
-      this.#environment.lease.removeEventListener("abort", this.#onLeaseLost);
+      this.#stop.close();
     }
   }
 
   async #toTheEnd(): Promise<string | null> {
-    if (this.held.stop) {
-      this.stop();
-      await this.#cutting;
-    }
+    if (this.held.stop) await this.#stop.asked();
     if (this.held.epoch > EPOCHS_MOST) {
       const error = new DureError("TURN_POISONED", `The turn ${this.held.turn} was begun ${LIVES_MOST} times and never reached its end.`, { hint: "Look into the log for what ended its processes." });
       return this.#finishTrouble(error);
@@ -290,7 +248,7 @@ export class TurnRun implements TurnMachinery {
       const effects = await Promise.allSettled(this.#runningEffects);
       // The stop has come too late for an effect of which nobody knows: its stage stays, and a person is asked.
       for (const effect of effects) if (effect.status === "rejected" && effect.reason instanceof EffectUnknownError) throw effect.reason;
-      throw this.#stop.signal.aborted && !this.#environment.lease.aborted ? new StoppedError() : error;
+      throw this.#stop.isAsked && !this.#environment.lease.aborted ? new StoppedError() : error;
     }
   }
 
@@ -415,7 +373,7 @@ export class TurnRun implements TurnMachinery {
     const recorded = past?.record?.value as Done | undefined;
     if (recorded) return this.#passed(remote, recorded);
     const restart = (past?.events.length ?? 0) > 0;
-    this.#beginsWork();
+    this.#stop.assertMayBegin();
     const there = turnElsewhere(remote.name, this.#facts, path);
     this.#elsewhere.set(path, there);
     await this.journal.begins(path, name);
@@ -488,7 +446,7 @@ export class TurnRun implements TurnMachinery {
         callBegins: () => this.#callBegins(),
         noteCall: (name, record, place) => this.journal.call(storedCall(name, record, place)),
         noteAgent: (trace) => this.#agents.push(trace),
-        beginsWork: () => this.#beginsWork(),
+        beginsWork: () => this.#stop.assertMayBegin(),
         once: (once) => this.#runOnce(once),
         approvalFor: (name, tool, input) => this.#permitted(this.#approvals.of(name, tool, input)),
       },
@@ -561,7 +519,7 @@ export class TurnRun implements TurnMachinery {
       return await permit;
     } catch (error) {
       if (error instanceof ApprovalPendingError) {
-        this.#beginsWork(); // nobody is asked for what a stopped turn will not do
+        this.#stop.assertMayBegin(); // nobody is asked for what a stopped turn will not do
         this.#questions.set(error.escalation.subject, error);
       }
       throw error;
@@ -585,7 +543,7 @@ export class TurnRun implements TurnMachinery {
     const path = this.#places.next();
     const past = this.#past(path, `step:${name}`);
     if (past?.record) return past.record.value;
-    this.#beginsWork();
+    this.#stop.assertMayBegin();
     await this.journal.flushResults();
     const value = await work(this.#signal);
     this.#signal.throwIfAborted();
@@ -646,7 +604,7 @@ export class TurnRun implements TurnMachinery {
   }
 
   #store(path: string, name: string, event: TurnEvent): void {
-    if (this.#stop.signal.aborted) return; // what goes on to be settled shows nothing any more
+    if (this.#stop.isAsked) return; // what goes on to be settled shows nothing any more
     this.#shown.take(`${path} ${name}`, event);
     this.journal.event(path, name, event);
   }
@@ -706,12 +664,15 @@ export class TurnRun implements TurnMachinery {
     this.#approvals.unsettle();
     const { logger, devMode } = this.#environment;
     const code = codeOf(error) ?? "INTERNAL";
-    const stopped = code === "TURN_STOPPED" && this.#stop.signal.aborted;
+    const stopped = code === "TURN_STOPPED" && this.#stop.isAsked;
     const waits = code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING";
     if (error instanceof ApprovalPendingError) this.#escalations.push(error.escalation);
     if (error instanceof EffectUnknownError) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), error));
     if (error instanceof DivergedError) this.#escalations.push(divergedEscalation(this.held, this.#facts.locale, error, await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease })));
-    for (const lost of await this.#lostEffects()) if (!(error instanceof EffectUnknownError && error.key === lost.key)) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), lost));
+    for (const { key, tool, input } of await this.#stop.lostEffects()) {
+      if (error instanceof EffectUnknownError && error.key === key) continue;
+      this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), new EffectUnknownError(tool, key, input, "its turn ended before it could be asked for")));
+    }
     const unused = waits ? undefined : await this.#approvals.unused();
     if (unused) this.#escalations.push(unusedEscalation(this.held, this.#facts.locale, unused));
     if (stopped || code === "REMOTE_TIMEOUT") this.#stopElsewhere();
@@ -728,7 +689,7 @@ export class TurnRun implements TurnMachinery {
     const memory = stopped ? rememberInterrupted(this.#memory, this.#facts.message, this.#shown.text) : undefined;
     // What people are asked about ends in its own way even when a stop was asked for meanwhile.
     const isAsked = waits || error instanceof DivergedError;
-    const options = { stopped: stopped || (isAsked && this.#stop.signal.aborted), state, ...(memory && { memory }) };
+    const options = { stopped: stopped || (isAsked && this.#stop.isAsked), state, ...(memory && { memory }) };
     const result = await this.#finish({ message, nextAction: "ASK", error: turnError }, options);
     if (!result.stopped) return result.next;
     this.stop();
@@ -745,14 +706,6 @@ export class TurnRun implements TurnMachinery {
       this.#stopsElsewhere.push(stop);
     }
     this.#elsewhere.clear();
-  }
-
-  /** Effects that an earlier life began and that this one did not come to: whether they happened, only a person can find out. */
-  async #lostEffects(): Promise<readonly EffectUnknownError[]> {
-    if (this.held.epoch === FIRST_EPOCH) return [];
-    const effects = await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease });
-    const lost = effects.filter(({ key, status }) => (status === "intent" || status === "unknown") && !this.#known.has(key));
-    return lost.map(({ key, tool, input }) => new EffectUnknownError(tool, key, input, "its turn ended before it could be asked for"));
   }
 
   /**
@@ -822,10 +775,6 @@ export class TurnRun implements TurnMachinery {
   }
 }
 
-/** Of a turn that was not interrupted. */
-const FIRST_EPOCH = 1;
-/** How long a stop waits for a handler to come, over its records, to an effect of an earlier life, milliseconds. Source: our choice; nothing on the way takes time. */
-const REPLAY_MOST_MS = 5_000;
 /** Lives of one turn. A turn that takes its process with it each time must not do so for ever. Source: our choice. */
 const LIVES_MOST = 10;
 /** Release and claim raise the epoch by one each. */

@@ -60,14 +60,15 @@ create table dure.events (
 );
 
 -- Appends a JSON array of events in its order, within the caller's transaction.
-create function dure.emit(events jsonb) returns void language sql as $$
+create function dure.emit(events jsonb) returns void language plpgsql as $$ -- not sql: PostgreSQL before 18 would plan it anew in each turn
+begin
   insert into dure.events (type, role, session, turn, service, agent, room, run, job, data)
   select type, role, session, turn, service, agent, room, run, job, coalesce(data, '{}')
     from rows from (jsonb_to_recordset(events) as (
            type text, role text, session text, turn text, service text, agent text, room text, run text, job text, data jsonb
          )) with ordinality as event
-   order by ordinality
-$$;
+   order by ordinality;
+end $$;
 
 -- A restored database starts a new era: old positions are void, and restored events come before all new ones.
 create function dure.start_era() returns bigint language plpgsql as $$
