@@ -307,6 +307,39 @@ describe("a message", { timeout: 60_000 }, () => {
   });
 });
 
+describe("what is gone", { timeout: 60_000 }, () => {
+  test("says so where people look: a thread that was deleted, and an agent whose token is refused", async () => {
+    await using opened = await enter("민준");
+    const { page } = opened;
+    await say(page, "@루다 이든에게 검토를 부탁해줘");
+    await page.getByRole("complementary", { name: "스레드와 참여자" }).getByRole("link", { name: /로그인 모듈을 검토해 줘/ }).click();
+    await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+    await page.route("**/v1/threads/*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), state: "closed", closed_because: "the thread was deleted" } });
+    });
+    await page.route("**/v1/agents", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { items: { id: string; accounts: object[] }[] };
+      for (const item of body.items) if (item.id === "eden") item.accounts = item.accounts.map((account) => ({ ...account, state: "refused", detail: "The token was refused. Set DISCORD_TOKEN_EDEN." }));
+      await route.fulfill({ response, json: body });
+    });
+
+    await page.reload();
+    const banner = page.getByRole("status").filter({ hasText: "이 방은 닫혔어요." });
+    await banner.getByText("스레드가 지워졌어요.").waitFor();
+    await page.getByText("닫힌 방에는 쓸 수 없어요.").waitFor();
+    expect(await field(page).count() + (await banner.getByRole("button").count())).toBe(0);
+    await expectWellMade(opened);
+
+    await page.goto(`${server.url}/agents`);
+    const card = page.getByRole("article", { name: "이든" });
+    await card.getByText("거부됨").first().waitFor();
+    await card.getByText("Set DISCORD_TOKEN_EDEN.", { exact: false }).waitFor();
+    await expectWellMade(opened);
+  });
+});
+
 describe("on a telephone", { timeout: 60_000 }, () => {
   test("everything is within 360 px and within reach, dark and in English", async () => {
     await using opened = await enter("Mina", { viewport: { width: 360, height: 740 }, colorScheme: "dark", locale: "en-US" });
@@ -345,6 +378,38 @@ describe("on a telephone", { timeout: 60_000 }, () => {
     await card.getByRole("button", { name: /다시 켜기/ }).click();
     await other.page.locator('.room-people .online-dot[data-state="paused"]').waitFor({ state: "detached" });
   });
+});
+
+test("the agents' page is searched in English, by name, account and service, and says when nobody fits", async () => {
+  await using opened = await openPage(browser, `${server.url}/agents`, { locale: "en-US", colorScheme: "dark" });
+  const { page } = opened;
+  const cards = page.getByRole("article");
+  await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
+  await page.getByRole("article", { name: "다짐" }).waitFor();
+  const all = await cards.count();
+  const search = page.getByRole("textbox", { name: "Search agents" });
+
+  await search.fill("EDEN");
+  await expect.poll(() => cards.evaluateAll((found) => found.map((card) => card.getAttribute("aria-label"))), { timeout: 20_000 }).toEqual(["이든"]);
+  await search.fill("nobody like that");
+  await page.getByText(/nobody like that/).waitFor();
+  expect(await cards.count()).toBe(0);
+  expect(await page.title()).toBe("Agents · dure");
+  await expectWellMade(opened);
+
+  await search.fill("");
+  await expect.poll(() => cards.count(), { timeout: 20_000 }).toBe(all);
+});
+
+test("where there are no agents their page says how one comes to be", async () => {
+  await using opened = await openPage(browser, server.url);
+  const { page } = opened;
+  await page.route("**/v1/agents", (route) => route.fulfill({ json: { items: [] } }));
+  await page.goto(`${server.url}/agents`);
+
+  await page.getByText("아직 에이전트가 없어요.").waitFor();
+  expect(await page.getByRole("textbox", { name: "에이전트 찾기" }).count()).toBe(0);
+  await expectWellMade(opened);
 });
 
 test("a room that is gone says so and leads back", async () => {

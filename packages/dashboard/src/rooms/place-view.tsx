@@ -145,7 +145,7 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
   const words = {
     resting: [text.rooms.banner.resting, text.rooms.banner.restingHint],
     suspended: [text.rooms.banner.suspended(place.suspendedUntil === null ? "" : whenOf(place.suspendedUntil, language)), text.rooms.banner.suspendedHint],
-    closed: [text.rooms.banner.closed, place.closedBecause ?? ""],
+    closed: [text.rooms.banner.closed, text.rooms.banner.closedBecause(place.closedBecause ?? "")],
   } as const satisfies Record<Exclude<Room["state"], "open">, readonly [string, string]>;
   const [what, hint] = words[state];
   return (

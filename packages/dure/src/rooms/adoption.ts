@@ -12,6 +12,8 @@ export async function adoptDouble(tx: Transaction, { directory }: Pick<RoomsSett
   const locked = await tx.query<{ id: string }>(LOCK_BOTH, [place, adapter, platformId]);
   const double = locked.find(({ id }) => id !== place)?.id;
   if (double === undefined) return;
+  await tx.query(MOVE_GUARDS, [place, double]);
+  await tx.query(MOVE_STOP, [`room:loop:${place}`, `room:loop:${double}`]);
   await tx.query(DETACH, [double, place]);
   const lines = await tx.query<MovedLine>(MOVE_LINES, [place, double]);
   await tx.query(COUNT_LINES, [place, lines.length]);
@@ -37,6 +39,18 @@ const SLOTS = 50;
 
 /** The smaller id first, as everybody locks. */
 const LOCK_BOTH = { name: "adopt.lock", text: "select id from dure.places where id = $1 or (adapter = $2 and thread = $3 and id <> $1 and owner is null) order by id for update" };
+/** What agents have said there counts in the thread, and what stopped them stops them; a thread that is closed opens under it (`REOPEN_PLACE`). */
+const MOVE_GUARDS = {
+  name: "adopt.guards",
+  text: `update dure.places p set agent_messages = p.agent_messages + d.agent_messages, recent = array(select at from unnest(p.recent || d.recent) at order by at),
+                suspended_until = greatest(p.suspended_until, d.suspended_until), state = case when p.state = 'open' and d.state in ('resting', 'suspended') then d.state else p.state end
+           from dure.places d where p.id = $1 and d.id = $2`,
+};
+/** Whoever lifts the thread answers what was asked there. */
+const MOVE_STOP = {
+  name: "adopt.stop",
+  text: "update dure.escalations set subject = $1 where subject = $2 and status = 'open' and not exists (select from dure.escalations where subject = $1 and status = 'open')",
+};
 const DETACH = { name: "adopt.detach", text: "update dure.places set state = 'closed', closed_because = 'it is the thread ' || $2, moved_to = $2, channel = null, thread = null where id = $1" };
 const MOVE_LINES = {
   name: "adopt.lines",

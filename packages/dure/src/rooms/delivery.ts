@@ -445,7 +445,11 @@ const REVIVE_PARTS = {
           where starts_with(key, $1) and state = 'failed' and error->>'code' in ('EARLIER_PART_FAILED', 'THREAD_NOT_MADE')`,
 };
 /** Of a thread that was given up because nobody knew. */
-const REOPEN_PLACE = { name: "room.reopen_place", text: "update dure.places set state = 'open', closed_because = null where id = $1 and state = 'closed' and starts_with(closed_because, 'the thread could not be made')" };
+const REOPEN_PLACE = {
+  name: "room.reopen_place",
+  text: `update dure.places set state = case when suspended_until > clock_timestamp() then 'suspended' else 'open' end, closed_because = null
+          where id = $1 and state = 'closed' and starts_with(closed_because, 'the thread could not be made')`,
+};
 const UNSURE_IN = { name: "room.unsure_in", text: "select id from dure.room_messages where place = $1 and delivery = 'unknown' order by seq" };
 const UNSURE_FAILED = { name: "room.unsure_failed", text: "update dure.room_messages set delivery = 'failed' where place = $1 and delivery = 'unknown'" };
 const MAKE_THREAD = { name: "room.make_thread", text: "update dure.outbox set payload = payload - 'exists' where key = $1" };

@@ -7,7 +7,7 @@ import { withdrawRequestsIn } from "./requests.ts";
 import { addressOf, wasAway, type Place } from "./place.ts";
 import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText } from "./text.ts";
-import { roomTexts } from "./texts.ts";
+import { GONE, roomTexts } from "./texts.ts";
 
 /** How long a message of an unknown thread waits while its channel is making one, milliseconds. Source: docs/spec/collaboration §6. */
 const UNKNOWN_THREAD_MS = 10_000;
@@ -61,9 +61,9 @@ export class Inbound implements ChannelPort {
     if (!checked.ok) return;
     await database.transaction(async (tx) => {
       const text = this.#inOurWords(checked.text);
-      const [edited] = await tx.query<{ id: string; place: string }>(EDIT, [this.#adapter.name, change.platformId, text]);
+      const [edited] = await tx.query<{ id: string; place: string; is_news: boolean }>(EDIT, [this.#adapter.name, change.platformId, text]);
       if (edited) await tx.query(EDIT_RECORD, [edited.place, edited.id, recordOf(text, directory)]);
-      if (edited) await store.emit(tx, [{ type: "room.edited", role: "conversation", room: edited.place, data: { message: edited.id } }]);
+      if (edited?.is_news) await store.emit(tx, [{ type: "room.edited", role: "conversation", room: edited.place, data: { message: edited.id } }]);
     });
     this.#talk.announce();
   }
@@ -77,12 +77,11 @@ export class Inbound implements ChannelPort {
       if (!place) return;
       if (change.kind === "thread-deleted" || change.kind === "channel-removed") {
         // Every account is told; the first one closes.
-        const because = change.kind === "thread-deleted" ? "the thread was deleted" : "the channel was removed, or may not be seen any more";
-        const closed = await tx.query<{ id: string }>(CLOSE, [place.id, because]);
+        const closed = await tx.query<{ id: string }>(CLOSE, [place.id, GONE[change.kind].en]);
         if (closed.length === 0) return;
         await tx.query(FORGET_PARTICIPANTS, [place.id]);
         await store.emit(tx, closed.map(({ id }) => ({ type: "room.closed", role: "system", room: id, data: { because: change.kind } })));
-        await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), because);
+        await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), change.kind);
         if (change.kind === "channel-removed") {
           await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "medium", tenant: place.tenant, source: { room: place.id }, title: `${place.name}: ${change.kind}`, context: { place: place.id, adapter: this.#adapter.name } });
         }
@@ -214,6 +213,7 @@ export class Inbound implements ChannelPort {
     } catch (error) {
       if (codeOf(error) === "ESCALATION_CLOSED") return texts.closedAlready();
       if (codeOf(error) === "ANSWER_FORBIDDEN") return texts.notYours();
+      if (codeOf(error) === "LIFT_FORBIDDEN") return texts.notYoursToLift();
       return messageOf(error);
     }
   }
@@ -329,7 +329,7 @@ function isLater(platformId: string, than: string): boolean {
   return platformId.length === than.length ? platformId > than : platformId.length > than.length;
 }
 
-/** Closes a question from a button; gives the label of the answer. Throws `ANSWER_FORBIDDEN`. */
+/** Closes a question from a button; gives the label of the answer. Throws `ANSWER_FORBIDDEN`, `LIFT_FORBIDDEN`. */
 export type ButtonAnswer = (escalation: string, value: string, by: PressingPerson & { readonly adapter: string }) => Promise<{ label: string }>;
 
 /** `escalation_…:approve` in its two halves. */
@@ -338,10 +338,13 @@ function splitButton(value: string): readonly [string, string] {
   return colon < 0 ? [value, ""] : [value.slice(0, colon), value.slice(colon + 1)];
 }
 
+/** Every account tells of an edit, each after it has heard the message: the first one is the news. In a place that is closed nothing is recorded. */
 const EDIT = {
   name: "inbound.edit",
-  text: `update dure.room_messages m set text = $3, edited_at = clock_timestamp() from dure.room_parts p
-          where p.adapter = $1 and p.platform_id = $2 and m.id = p.message and m.author_kind <> 'agent' returning m.id, m.place`,
+  text: `with old as (select m.id, m.text from dure.room_parts p join dure.room_messages m on m.id = p.message join dure.places at on at.id = m.place
+                       where p.adapter = $1 and p.platform_id = $2 and m.author_kind <> 'agent' and at.state <> 'closed' for update of m)
+         update dure.room_messages m set text = $3, edited_at = case when old.text = $3 then m.edited_at else clock_timestamp() end
+           from old where m.id = old.id returning m.id, m.place, old.text <> $3 as is_news`,
 };
 /** What was heard is what stands there now. */
 const EDIT_RECORD = { name: "inbound.edit_record", text: "update dure.observations set excerpt = $3 where place = $1 and message = $2" };

@@ -29,6 +29,9 @@ export interface Place {
   readonly awayUntil: number | null;
 }
 
+/** A place as others see it: when its channel was away is dure's own concern. */
+export type ShownPlace = Omit<Place, "awayFrom" | "awayUntil">;
+
 /** `resting`: agents have said enough to each other. `suspended`: they said it too fast. `closed`: the platform has it no more. */
 export type PlaceState = "open" | "resting" | "suspended" | "closed";
 
@@ -95,6 +98,10 @@ export function placeOf(row: PlaceRow): Place {
     awayFrom: timeOf(row.away_from),
     awayUntil: timeOf(row.away_until),
   };
+}
+
+export function shownPlace({ awayFrom: _from, awayUntil: _until, ...shown }: Place): ShownPlace {
+  return shown;
 }
 
 function timeOf(at: string | Date | null): number | null {

@@ -5,10 +5,10 @@ import { LOST_AT, stateOf } from "./accounts.ts";
 import type { AccountState } from "./channel-adapter.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import type { RoomLimits } from "./limits.ts";
-import { placeOf, type Place, type PlaceRow } from "./place.ts";
+import { placeOf, shownPlace, type PlaceRow, type ShownPlace } from "./place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "./room-store.ts";
 
-export interface RoomSummary extends Place {
+export interface RoomSummary extends ShownPlace {
   readonly defaultAgent: string | null;
   /** Messages behind what the person has read. */
   readonly unread: number;
@@ -16,7 +16,7 @@ export interface RoomSummary extends Place {
   readonly members: readonly string[];
 }
 
-export interface ThreadSummary extends Place {
+export interface ThreadSummary extends ShownPlace {
   readonly participants: readonly string[];
   readonly messages: number;
   readonly unread: number;
@@ -79,7 +79,7 @@ export class RoomReader {
     return rows.map((row) => {
       const channel = this.#directory.channelOf(row.id);
       const members = row.kind === "direct" ? [row.agent ?? ""] : this.#directory.agents.filter((agent) => agent.accounts[row.adapter]).map((agent) => agent.id);
-      return { ...placeOf(row), defaultAgent: channel?.defaultAgent ?? (row.kind === "direct" ? row.agent : (this.#directory.lead?.id ?? null)), unread: row.unread, lastAt: row.last_at?.getTime() ?? null, members };
+      return { ...shownPlace(placeOf(row)), defaultAgent: channel?.defaultAgent ?? (row.kind === "direct" ? row.agent : (this.#directory.lead?.id ?? null)), unread: row.unread, lastAt: row.last_at?.getTime() ?? null, members };
     });
   }
 
@@ -175,7 +175,7 @@ interface ThreadRow extends PlaceRow {
 }
 
 function threadOf(row: ThreadRow): ThreadSummary {
-  return { ...placeOf(row), participants: row.participants ?? [], messages: row.messages, unread: row.unread, openRequests: row.open_requests, activeAt: row.active_ms, createdAt: row.created_at.getTime() };
+  return { ...shownPlace(placeOf(row)), participants: row.participants ?? [], messages: row.messages, unread: row.unread, openRequests: row.open_requests, activeAt: row.active_ms, createdAt: row.created_at.getTime() };
 }
 
 /** A suspension that has run out is none. */

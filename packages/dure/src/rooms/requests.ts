@@ -4,7 +4,7 @@ import { codeOf, messageOf } from "../kernel/errors.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
-import { roomTexts } from "./texts.ts";
+import { GONE, roomTexts, type GoneReason } from "./texts.ts";
 
 /** How often somebody looks for requests that nobody answered, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
@@ -153,16 +153,16 @@ export class Requests {
 }
 
 /** Places are gone: what was asked there and not answered cannot be any more, and the places where it began are told. */
-export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSetting, "store" | "directory" | "locale">, places: readonly string[], because: string): Promise<void> {
+export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSetting, "store" | "directory" | "locale">, places: readonly string[], because: GoneReason): Promise<void> {
   const { store, directory, locale } = setting;
   const withdrawn = await tx.query<{ id: string; from_agent: string; to_agent: string; thread: string; origin: Origin }>(WITHDRAW_IN, [places]);
   for (const request of withdrawn) {
     const { place, session } = request.origin;
     await store.settleEscalation(tx, `room:unanswered:${request.id}`, request.from_agent);
     await store.emit(tx, [
-      { type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(session !== undefined && { session }), data: { request: request.id, to: request.to_agent, why: because } },
+      { type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(session !== undefined && { session }), data: { request: request.id, to: request.to_agent, why: GONE[because].en } },
     ]);
-    if (place !== undefined && !places.includes(place)) await enqueueNotice(tx, { place, author: request.from_agent, text: roomTexts(locale).withdrawn(directory.nameOf(request.to_agent), because) });
+    if (place !== undefined && !places.includes(place)) await enqueueNotice(tx, { place, author: request.from_agent, text: roomTexts(locale).withdrawn(directory.nameOf(request.to_agent), GONE[because][locale]) });
   }
 }
 

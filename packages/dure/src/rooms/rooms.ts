@@ -22,7 +22,7 @@ import type { RoomLimits } from "./limits.ts";
 import { LIFT_BUTTON } from "./guards.ts";
 import { liftPairsIn, Lifts, RESUME } from "./lifts.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
-import type { Place } from "./place.ts";
+import { shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
 import { Requests, withdrawRequestsIn } from "./requests.ts";
@@ -30,7 +30,7 @@ import { Responder } from "./responder.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { checkText, LONGEST_TEXT } from "./text.ts";
-import { roomTexts, type RoomLocale } from "./texts.ts";
+import { GONE, roomTexts, type RoomLocale } from "./texts.ts";
 
 export interface RoomsOptions {
   readonly database: Database;
@@ -162,11 +162,11 @@ export class Rooms {
   }
 
   /** The direct room of a person and an agent; made when it is asked for. */
-  async direct(who: RoomPerson, agent: string): Promise<Place> {
+  async direct(who: RoomPerson, agent: string): Promise<ShownPlace> {
     checkPerson(who.person, this.directory);
     const { id, displayName } = this.directory.get(agent);
     const [row] = await this.#options.database.query<{ id: string }>(DIRECT, [newId("direct", this.#options.clock.now()), displayName, who.tenant, who.person, id]);
-    return (await this.#setting.store.place(row!.id))!;
+    return shownPlace((await this.#setting.store.place(row!.id))!);
   }
 
   /** A place that this person may see; `PLACE_UNKNOWN` otherwise. */
@@ -273,7 +273,7 @@ export class Rooms {
       const closed = await tx.query<{ id: string }>(CLOSE_OTHERS, [ids, NOT_CONFIGURED]);
       if (closed.length === 0) return;
       await this.#setting.store.emit(tx, closed.map(({ id }) => ({ type: "room.closed", role: "system", room: id, data: { because: "not-configured" } })));
-      await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), NOT_CONFIGURED);
+      await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), "not-configured");
     });
   }
 
@@ -322,7 +322,7 @@ export class Rooms {
 }
 
 function mayNotLift(name: string, what: string): DureError {
-  return new DureError("ANSWER_FORBIDDEN", `${name} may not lift ${what}.`, { class: "forbidden", hint: "Only who may write there can let the agents go on." });
+  return new DureError("LIFT_FORBIDDEN", `${name} may not lift ${what}.`, { class: "forbidden", hint: "Only who may write there can let the agents go on." });
 }
 
 /** Whether a person's button decides. Without a list those who manage the server; the platform vouches for ids and roles. Pure. Source: docs/spec/collaboration §9. */
@@ -372,7 +372,7 @@ const FREE_CHANNEL = {
   text: "update dure.places set channel = null, state = 'closed', closed_because = 'it stands under another key now' where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1 returning id",
 };
 /** Why a place is closed that the configuration does not have any more. */
-const NOT_CONFIGURED = "its channel is not in the configuration";
+const NOT_CONFIGURED = GONE["not-configured"].en;
 const OPEN_THREADS = { name: "rooms.open_threads", text: "update dure.places set state = 'open', closed_because = null, away_until = clock_timestamp() where parent = $1 and state = 'closed' and closed_because = $2" };
 const CLOSE_OTHERS = {
   name: "rooms.close_others",

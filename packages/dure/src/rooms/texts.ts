@@ -1,6 +1,15 @@
 /** Every sentence that rooms say to people, in both languages. */
 export type RoomLocale = "ko" | "en";
 
+/** Why a place is gone with all that was asked there. Its row says it in English. */
+export const GONE = {
+  "thread-deleted": { ko: "스레드가 지워졌습니다.", en: "the thread was deleted" },
+  "channel-removed": { ko: "채널이 없어졌거나 더는 볼 수 없습니다.", en: "the channel was removed, or may not be seen any more" },
+  "not-configured": { ko: "채널이 설정에서 빠졌습니다.", en: "its channel is not in the configuration" },
+} as const satisfies Record<string, Record<RoomLocale, string>>;
+
+export type GoneReason = keyof typeof GONE;
+
 const TEXTS = {
   ko: {
     suspended: (seconds: number, minutes: number, count: number) => `에이전트 메시지가 ${seconds}초 동안 ${count}건을 넘어 이 대화를 ${minutes}분간 멈춥니다. 사람이 바로 풀 수 있습니다.`,
@@ -20,6 +29,7 @@ const TEXTS = {
     answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했습니다.`,
     closedAlready: () => "이미 답이 끝난 물음입니다.",
     notYours: () => "이 물음에 답할 수 있는 분이 아닙니다. 서버 관리자나 rooms.approvers에 적힌 분이 답할 수 있습니다.",
+    notYoursToLift: () => "이 자리에 글을 쓸 수 있는 분만 풀 수 있습니다.",
     lift: () => "풀기",
   },
   en: {
@@ -40,6 +50,7 @@ const TEXTS = {
     answeredBy: (who: string, label: string) => `${who} answered “${label}”.`,
     closedAlready: () => "This question has been answered already.",
     notYours: () => "You may not answer this. Those who manage the server may, or those named in rooms.approvers.",
+    notYoursToLift: () => "Only those who may write here can lift it.",
     lift: () => "Lift",
   },
 } as const;

@@ -18,6 +18,7 @@ describe.each(PLATFORMS)("a channel that is taken out of the configuration, on %
     if (name === "web") await expect(platform.say(without, "아직 들리나요")).rejects.toMatchObject({ code: "PLACE_CLOSED" });
     else {
       const stage = platform as DiscordStage;
+      stage.person("민준").edit(stage.discord.messages(stage.places.general).find(({ text }) => text === "들리나요")!, "고쳐 쓴 말");
       stage.person("민준").post(stage.places.general, "아직 들리나요");
       stage.person("민준").post(stage.discord.threads(stage.places.general)[0]!, "여기는요");
       await platform.say(without, "조용한 곳에서 한마디", { channel: "quiet" });
@@ -34,8 +35,9 @@ describe.each(PLATFORMS)("a channel that is taken out of the configuration, on %
     await platform.say(again, "계속해 줘", { thread: threadId });
     await eventually(async () => expect((await platform.shown(again, threadId)).at(-1)).toBe("이든: 다시 왔습니다"));
     expect(await participantsOf(again, threadId)).toEqual(["eden", "ruda"]);
+    expect((await again.rooms.reader.rooms(NOBODY)).items[0]).not.toHaveProperty("awayFrom"); // dure's own concern
     await settled(again);
-    expect(await again.database.query({ text: "select text from dure.room_messages where text in ('아직 들리나요', '여기는요')" })).toEqual([]); // it is not caught up with either
+    expect(await again.database.query({ text: "select text from dure.room_messages where text in ('아직 들리나요', '여기는요', '고쳐 쓴 말')" })).toEqual([]); // it is not caught up with either
   });
 
   async function countOf(team: Awaited<ReturnType<typeof readyTeamOn>>): Promise<unknown> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
+import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import { collaborate, NOBODY, openTypes, readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
@@ -54,17 +55,44 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
     await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]), { patienceMs: 30_000 });
     expect(platform.posts()).toBe(4);
     expect(await openTypes(team)).toEqual(["delivery"]);
+    const [{ tookMs }] = (await team.database.query<{ tookMs: number }>({ text: `select extract(epoch from settled_at - first_attempt_at)::double precision * 1000 as "tookMs" from dure.outbox where payload->>'kind' = 'post'` })) as [{ tookMs: number }];
+    expect(tookMs).toBeGreaterThanOrEqual(7_000);
   });
 
   test("E5 no answer in 10 s: it is tried again, and shown once", async () => {
-    const { team, platform } = await start();
+    const patience = patienceByHand();
+    const { team, platform } = await start({ outboxClock: patience.clock });
     platform.fail("post", "hang", { agent: "ruda" });
 
     await platform.say(team, "안녕");
+    await eventually(() => expect(platform.posts()).toBe(1));
+    patience.end();
 
-    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]), { patienceMs: 25_000 });
+    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]));
     expect(platform.posts()).toBe(2);
     expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]);
+  });
+
+  test("E5 no answer in 10 s, four times: failed and escalated, after 40 s and the pauses of E4", async () => {
+    const patience = patienceByHand();
+    const { team, platform } = await start({ outboxClock: patience.clock });
+    platform.fail("post", "hang", { agent: "ruda", times: 5 });
+
+    await platform.say(team, "안녕");
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      await eventually(async () => {
+        await team.database.query({ text: "update dure.outbox set next_at = clock_timestamp() where state = 'pending' and attempts > 0" }); // the pauses are shown by E4
+        expect(platform.posts()).toBe(attempt);
+      });
+      patience.end();
+    }
+
+    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]));
+    await settled(team);
+    expect(platform.posts()).toBe(4);
+    expect(patience.ended).toEqual([10_000, 10_000, 10_000, 10_000]);
+    expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "delivery", context: { place: general, outcome: "failed", attempts: 4 } }]);
+    expect(await platform.shown(team, general)).toEqual(["민준: 안녕"]);
   });
 
   test("a 5xx after the message was made shows it once", async () => {
@@ -149,4 +177,29 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
 
 async function deliveries(team: TestTeam, place: string): Promise<readonly string[]> {
   return (await team.rooms.reader.messages(place, {})).map((message) => message.delivery);
+}
+
+/** A clock for the outbox, whose patience with what does not answer ends when the test says so. `ended`: how long each would have lasted, milliseconds. */
+function patienceByHand(): { readonly clock: Clock; readonly ended: readonly number[]; end(): void } {
+  const waiting = new Map<() => void, number>();
+  const ended: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, callback) => {
+      if (ms < 5_000) return systemClock.after(ms, callback);
+      waiting.set(callback, ms);
+      return () => waiting.delete(callback);
+    },
+  };
+  return {
+    clock,
+    ended,
+    end: () => {
+      for (const [callback, ms] of [...waiting]) {
+        waiting.delete(callback);
+        ended.push(ms);
+        callback();
+      }
+    },
+  };
 }

@@ -15,7 +15,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
 
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toMatch(/^루다: 이든 님에게 한 부탁은/));
+    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toBe("루다: 이든 님에게 한 부탁은 답을 받을 수 없게 되었습니다: 스레드가 지워졌습니다."));
     await settled(team);
     expect(await participantsOf(team, threadId)).toEqual([]);
     expect(await requestStates(team)).toEqual(["withdrawn"]);
@@ -243,6 +243,7 @@ describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePl
 
     expect((await platform.shown(team, threadId)).at(-1)).toBe("이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.");
     expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
+    expect(await team.database.query({ text: "select agent, data->>'by' as by from dure.events where type = 'room.left'" })).toEqual([{ agent: "eden", by: "민준" }]);
     expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
   });
 

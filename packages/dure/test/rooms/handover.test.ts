@@ -17,6 +17,22 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
   };
 
   describe("collaborate", () => {
+    test("a message over the platform's limit is split: its target hears all of it, once, and answers it once", async () => {
+      const heard: string[] = [];
+      const long = `처음. ${"한 문장입니다. ".repeat(name === "web" ? 11_095 : 700).trim()} 끝.`;
+      const { team } = await start({ behave: { ruda: silent, eden: (asked) => (heard.push(asked.text), "다 읽었습니다") } });
+
+      const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: long });
+      await eventually(async () => expect(await team.database.query({ text: "select state from dure.requests" })).toEqual([{ state: "answered" }]));
+      await settled(team);
+
+      const [asked] = await team.database.query<{ parts: number }>({ text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'ruda'" });
+      expect(asked!.parts).toBeGreaterThan(1);
+      expect((await team.rooms.reader.messages(threadId, {})).map(({ author }) => author)).toEqual(["ruda", "eden"]);
+      expect(heard).toHaveLength(1);
+      if (name === "discord") expect(heard[0] === `루다: @이든 ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
+    });
+
     test("a thread is named by what the call says it is about, without signs that nobody sees; links come with every way of handing over", async () => {
       const eden: Behave = (heard) => (heard.results.length === 0 && heard.text.includes("되물어") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "이 파일이 맞나요?", attachments: ["https://example.com/a.pdf"] } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
       const { platform, team } = await start({ behave: { eden, ruda: silent } });

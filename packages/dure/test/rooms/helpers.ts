@@ -12,6 +12,12 @@ export const NOBODY = { tenant: "", person: "" };
 /** Calls stay_silent and says nothing. */
 export const silent: Behave = (heard) => (heard.results.length > 0 ? "." : { toolCalls: [{ name: "stay_silent", args: {} }] });
 
+/** Who never stops by itself when 루다 hands over to 이든. */
+export const NEVER_SILENT: readonly (readonly [string, Partial<Record<Name, Behave>>])[] = [
+  ["two agents that always answer", { ruda: () => `이야기 ${Math.random()}`, eden: () => `이야기 ${Math.random()}` }],
+  ["three agents of which each calls the next", { ruda: () => `@이든 이야기 ${Math.random()}`, eden: () => `@세움 이야기 ${Math.random()}`, seum: () => `@루다 이야기 ${Math.random()}` }],
+];
+
 export type TeamOptions = Omit<Partial<TestTeamOptions>, "adapter"> & Partial<Pick<TestTeamOptions, "adapter">>;
 
 /** A team on a platform, not yet connected. `general` is where its collaborations begin. */

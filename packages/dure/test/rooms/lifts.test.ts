@@ -22,7 +22,7 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     const notice = stage.discord.messages(stage.discord.threads(stage.places.general)[0]!).at(-1)!;
     const reader = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"] }); // not in threads
     const refused = await reader.press(notice.buttons[0]!);
-    expect(refused.text).toContain("답할 수 있는 분이 아닙니다");
+    expect(refused.text).toContain("글을 쓸 수 있는 분만 풀 수 있습니다");
     expect(await stateOf(team, threadId)).toBe("suspended");
     const writer = stage.discord.addPerson("지우", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES_IN_THREADS", "READ_MESSAGE_HISTORY"] });
 
@@ -83,7 +83,7 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     await settled(team);
 
     const reader = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"] });
-    expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain("답할 수 있는 분이 아닙니다");
+    expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain("글을 쓸 수 있는 분만 풀 수 있습니다");
     expect(await stateOf(team, threadId)).toBe("resting");
     await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 

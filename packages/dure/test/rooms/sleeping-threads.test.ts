@@ -109,5 +109,7 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     const [message] = await team.rooms.reader.messages("discord:general", {});
     expect(message).toMatchObject({ text: "<@eden> 비밀번호는 지웠어요", editedAt: expect.any(Number) as number, roles: { eden: { role: "OBSERVER" } } });
     expect(team.calls("eden")).toBe(0);
+    await stage.say(team, "그 다음 말"); // by now every bot has told of the edit
+    expect(await team.database.query({ text: "select from dure.events where type = 'room.edited'" })).toHaveLength(1);
   });
 });

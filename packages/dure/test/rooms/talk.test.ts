@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import { collaborate, NOBODY, participantsOf, readyTeamOn, rolesOf, settled, silent, stateOf, type TeamOptions } from "./helpers.ts";
+import { collaborate, NEVER_SILENT, NOBODY, participantsOf, readyTeamOn, rolesOf, settled, silent, stateOf, type TeamOptions } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
 import { NAMES, type Behave, type Name, type TestTeam } from "./team.ts";
@@ -291,15 +291,14 @@ describe.each(PLATFORMS)("who answers, and what stops agents, on %s", { timeout:
       await eventually(() => expect(team.calls("eden")).toBeGreaterThan(before));
     });
 
-    test("two agents that always answer fall silent after the exchange budget, also with a restart in the middle; a person wakes them", async () => {
-      const chatty: Behave = () => `이야기 ${Math.random()}`;
+    test.each(NEVER_SILENT)("%s fall silent after the exchange budget, also with a restart in the middle; a person wakes them", async (_who, behave) => {
       const limits = { threadMessages: 100, exchangeMessages: 10 };
-      const { team, platform } = await start({ behave: { ruda: chatty, eden: chatty }, limits });
+      const { team, platform } = await start({ behave, limits });
       const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
       await eventually(async () => expect((await platform.shown(team, threadId)).length).toBeGreaterThan(3));
       await team.stop();
 
-      const second = await readyTeamOn(platform, { on: team, behave: { ruda: chatty, eden: chatty }, limits });
+      const second = await readyTeamOn(platform, { on: team, behave, limits });
       await eventually(async () => expect(await stateOf(second, threadId)).toBe("resting"));
       await settled(second);
       const shown = await platform.shown(second, threadId);
@@ -362,6 +361,16 @@ describe.each(PLATFORMS)("who answers, and what stops agents, on %s", { timeout:
 
       expect(await platform.shown(team, threadId)).toEqual(["루다: @이든 정리해 줘", "이든: 이만 마칩니다"]);
       expect(team.calls("ruda")).toBe(0);
+    });
+
+    test("an answer that says what was said before ends it", async () => {
+      const { team, platform } = await start({ behave: { ruda: () => `그런데 말이야 ${Math.random()}`, eden: () => "로그인 모듈 검토가 끝났고 문제는 없습니다" } });
+
+      const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토해 줘" });
+      await settled(team);
+
+      expect((await platform.shown(team, threadId)).map((line) => line.split(":")[0])).toEqual(["루다", "이든", "루다", "이든"]);
+      expect(await stateOf(team, threadId)).toBe("open"); // no guard had to stop it
     });
 
     test("a bare acknowledgement of an acknowledgement ends it", async () => {

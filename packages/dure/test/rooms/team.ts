@@ -68,6 +68,8 @@ export interface TestTeamOptions {
   readonly logger?: Logger;
   /** Of the rooms; the others keep the system's. */
   readonly clock?: Clock;
+  /** Of the outbox: how long it waits for an answer. */
+  readonly outboxClock?: Clock;
   readonly allowBots?: boolean;
   readonly approvers?: readonly string[];
   readonly stream?: boolean;
@@ -92,7 +94,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   const lease = new ProcessLease({ database, id: processId, appVersion: "test", logger, clock, notifications, onFenced: () => {} });
   await lease.start();
   stack.defer(() => lease.stop());
-  const outbox = new Outbox({ database, lease, logger, notifications, clock });
+  const outbox = new Outbox({ database, lease, logger, notifications, clock: options.outboxClock ?? clock });
   const takeover = new Takeover({ database, lease, logger, clock, notifications });
 
   const opened = Promise.withResolvers<RoomToolsParts>();

@@ -3,7 +3,7 @@ import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { accountStates, collaborate, readyTeamOn, rolesOf, settled, stateOf, teamOn } from "./helpers.ts";
+import { accountStates, collaborate, NEVER_SILENT, readyTeamOn, rolesOf, settled, stateOf, teamOn } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
 import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
@@ -31,9 +31,8 @@ describe.each(PLATFORMS)("two processes of one team on %s", { timeout: 60_000 },
     expect(await platform.shown(second, general)).toHaveLength(2);
   });
 
-  test("a chatty pair spread over both falls silent after the exchange budget, with one notice", async () => {
-    const chatty: Behave = () => `이야기 ${Math.random()}`;
-    const options = { behave: { ruda: chatty, eden: chatty }, limits: { threadMessages: 100, exchangeMessages: 10 } };
+  test.each(NEVER_SILENT)("%s, spread over both, fall silent after the exchange budget, with one notice", async (_who, behave) => {
+    const options = { behave, limits: { threadMessages: 100, exchangeMessages: 10 } };
     const { platform, first, second } = await spread(await makePlatform(), options);
 
     const { threadId } = await collaborate(first, "ruda", { targetAgent: "eden", message: "이야기하자" });

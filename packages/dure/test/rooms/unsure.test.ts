@@ -189,9 +189,39 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     expect(await team.rooms.reader.messages(double!.id, {})).toEqual([]);
     expect(await stateOf(team, double!.id)).toBe("closed");
     expect((await team.rooms.reader.thread(threadId, NOBODY))?.participants.toSorted()).toEqual(["eden", "ruda", "seum"]);
+    expect(await team.database.query({ text: "select cardinality(recent) as recent from dure.places where id = $1" }, [threadId])).toEqual([{ recent: 3 }]); // 세움's counts too
 
     minjun.post(here, "그럼 계속해요");
     await eventually(async () => expect((await stage.shown(team, threadId)).filter((line) => line.startsWith("세움"))).toHaveLength(2));
+  });
+
+  test("what agents had said in it counts for its guards: where they were stopped they stay stopped, until a person lifts it", async () => {
+    const chatty = (): string => `이야기 ${Math.random()}`;
+    const stage: DiscordStage = await discordPlatform();
+    const { discord, guild, places, bots } = stage;
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent, seum: chatty, dajim: chatty }, limits: { threadMessages: 3 } });
+    discord.fault({ route: "/channels/{channel}/threads", method: "POST" }, { kind: "5xx", after: "nothing" });
+    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    const { id } = await onlyQuestion(team);
+    const minjun = stage.person("민준");
+    const here = minjun.startThread(places.general, "검토는 여기서");
+    minjun.post(here, `${discord.mention(bots.seum)} ${discord.mention(bots.dajim)} 이야기해 봐요`);
+    await eventually(async () => expect(await team.database.query({ text: "select agent_messages, cardinality(recent) as recent from dure.places where state = 'suspended'" })).toEqual([{ agent_messages: 4, recent: 4 }]));
+    await settled(team);
+    const loops = async (): Promise<readonly (string | undefined)[]> => (await team.inbox.list({ tenant: "", status: "open" })).items.filter(({ type }) => type === "conflict").map(({ source }) => source?.room);
+    expect(await loops()).toHaveLength(1);
+
+    await team.inbox.answer(id, { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` }, BOSS);
+    await eventually(async () => expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 검토"));
+    await settled(team);
+
+    expect(await stateOf(team, threadId)).toBe("suspended");
+    expect(await team.database.query({ text: "select cardinality(recent) as recent from dure.places where id = $1" }, [threadId])).toEqual([{ recent: 4 }]); // of five the newest that decide
+    expect(team.calls("eden")).toBe(0);
+    await team.rooms.resume(threadId, { tenant: "", person: "민준" });
+    expect(await stateOf(team, threadId)).toBe("open");
+    expect(await loops()).toEqual([]);
   });
 
   test("what had begun in it goes on there when it is found: an answer that is being written, one that waits for a yes, and one that was asked of another agent", async () => {
