@@ -152,17 +152,47 @@ test("an answer that comes too late says so and changes nothing", { timeout: 60_
   expect(await server.team.inbox.get(id, boss)).toMatchObject({ resolution: { value: "no" }, resolvedBy: "서연" });
 });
 
-test("search finds by what it is about, and a long history is read in pages", { timeout: 90_000 }, async () => {
+test("what comes while somebody writes an answer far down takes neither the words, nor the place, nor the focus", { timeout: 90_000 }, async () => {
   await emptyInbox();
+  for (let index = 0; index < 12; index++) await server.raise({ title: `알림 ${index}` });
+  const gone = await server.raise({ title: "곧 사라질 일", severity: "high" });
+  await server.raise({ ...TEST_FAILURE, source: {}, severity: "low", title: "여기에 답해요" });
+  await using opened = await open();
+  const { page } = opened;
+  const card = page.getByRole("listitem").filter({ hasText: "여기에 답해요" });
+  await card.getByRole("button", { name: "다시 시도…" }).click();
+  const note = card.getByRole("textbox");
+  await note.pressSequentially("시계를 ");
+  const before = (await note.boundingBox())!;
+
+  await server.raise({ title: "급한 일", severity: "critical" });
+  await server.team.inbox.answer(gone, { value: "seen" }, boss);
+  await server.raise({ title: "새 알림" });
+  await page.getByText("급한 일", { exact: true }).waitFor();
+  await page.getByText("새 알림", { exact: true }).waitFor();
+  await page.getByText("곧 사라질 일").waitFor({ state: "detached" });
+  await page.keyboard.type("맞춰요");
+
+  expect(await note.inputValue()).toBe("시계를 맞춰요");
+  expect(Math.abs((await note.boundingBox())!.y - before.y)).toBeLessThan(40);
+  expect(opened.complaints).toEqual([]);
+});
+
+test("search finds by what it is about on any page, a long inbox is read in pages, and what is grave stands before all of them", { timeout: 90_000 }, async () => {
+  await emptyInbox();
+  await server.raise({ title: "묻힌 급한 일", severity: "critical" });
   for (let index = 0; index < 130; index++) await server.raise({ title: `알림 ${index}`, context: { order: `주문-${index}` } });
   await using opened = await open();
   const { page } = opened;
   await page.getByText("알림 129", { exact: true }).waitFor();
-  expect(await page.getByRole("article").count()).toBe(100);
+  expect(await page.getByRole("article").count()).toBe(101);
+  expect((await outline(page)).slice(0, 3)).toEqual(["긴급 1건", "묻힌 급한 일", "보통 100+건"]);
+  await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill('주문-3"'); // not on this page: the next one is read by itself
 
-  await page.getByRole("button", { name: "더 보기" }).click();
+  await expect.poll(() => outline(page)).toEqual(["보통 1건", "알림 3"]);
+  await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("");
   await page.getByText("알림 0", { exact: true }).waitFor();
-  expect(await page.getByRole("article").count()).toBe(130);
+  expect(await page.getByRole("article").count()).toBe(131);
   await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("주문-77");
 
   await expect.poll(() => outline(page)).toEqual(["보통 1건", "알림 77"]);

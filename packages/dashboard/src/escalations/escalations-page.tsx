@@ -3,7 +3,7 @@ import { IconChecks, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery, useQueryClient, type UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState, type ReactNode } from "react";
-import type { DureClient, Escalation, EscalationAnswer, EscalationStatus } from "dure/client";
+import type { DureClient, Escalation, EscalationAnswer, EscalationSeverity, EscalationStatus } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { EscalationCard } from "./escalation-card.tsx";
@@ -12,6 +12,8 @@ import { closedOf, groupsOf } from "./order.ts";
 
 /** Escalations that are read at once. */
 const PAGE = 100;
+/** Stand first, also when a page of newer things lies before them. */
+const GRAVE: readonly EscalationSeverity[] = ["critical", "high"];
 
 /** The one inbox: what waits for a decision, and what was decided. */
 export function EscalationsPage(): ReactNode {
@@ -57,12 +59,13 @@ function Waiting({ search }: { search: string }): ReactNode {
   const text = useText();
   const inbox = useInbox("open");
   const groups = groupsOf(matching(inbox.data, search));
+  useReadOn(inbox, search !== "" && groups.length === 0);
   return (
     <Loaded inbox={inbox}>
-      {groups.length === 0 && <Empty search={search} words={text.escalations.empty} hint={text.escalations.emptyHint} />}
+      {groups.length === 0 && !inbox.hasNextPage && <Empty search={search} words={text.escalations.empty} hint={text.escalations.emptyHint} />}
       {groups.map(({ severity, items }) => (
         <section key={severity}>
-          <h2 className="panel-title">{text.escalations.group(text.escalations.severities[severity], items.length)}</h2>
+          <h2 className="panel-title">{text.escalations.group(text.escalations.severities[severity], inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length)}</h2>
           <Cards all={items} />
         </section>
       ))}
@@ -74,6 +77,7 @@ function History({ search }: { search: string }): ReactNode {
   const text = useText();
   const inbox = useInbox(undefined);
   const closed = closedOf(matching(inbox.data, search));
+  useReadOn(inbox, closed.length === 0);
   return (
     <Loaded inbox={inbox}>
       {closed.length === 0 && !inbox.hasNextPage && <Empty search={search} words={text.escalations.emptyHistory} />}
@@ -148,11 +152,23 @@ function useInbox(status: EscalationStatus | undefined): UseInfiniteQueryResult<
   const { client } = useParts();
   return useInfiniteQuery({
     queryKey: ["escalations", "inbox", status],
-    queryFn: ({ signal, pageParam }) => client.escalations({ status, limit: PAGE, cursor: pageParam }, { signal }),
+    queryFn: async ({ signal, pageParam }) => {
+      const page = await client.escalations({ status, limit: PAGE, cursor: pageParam }, { signal });
+      if (status !== "open" || pageParam !== undefined || page.nextCursor === null) return page;
+      const grave = await Promise.all(GRAVE.map((severity) => client.escalations({ status, severity, limit: PAGE }, { signal })));
+      return { ...page, items: [...page.items, ...grave.flatMap(({ items }) => items)] };
+    },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    select: ({ pages }) => pages.flatMap(({ items }) => items),
+    select: ({ pages }) => [...new Map(pages.flatMap(({ items }) => items).map((one) => [one.id, one])).values()],
   });
+}
+
+/** Reads page after page as long as `wanted`: nothing that is looked for was found in those that were read. */
+function useReadOn({ hasNextPage, isFetching, isError, fetchNextPage }: UseInfiniteQueryResult, wanted: boolean): void {
+  useEffect(() => {
+    if (wanted && hasNextPage && !isFetching && !isError) void fetchNextPage();
+  }, [wanted, hasNextPage, isFetching, isError, fetchNextPage]);
 }
 
 function matching(all: readonly Escalation[] = [], search: string): readonly Escalation[] {

@@ -16,12 +16,13 @@ export function scopeOf(plan: Pick<Plan, "roles" | "contracts" | "ports"> & Part
   const role = plan.roles.preset === "own" ? plan.roles.definitions[port.role] : undefined;
   const contracts = plan.contracts.map(({ path }) => path);
   const context = contextScopeOf(plan, port, member, { oneContext });
-  const known = plan.roles.preset === "own" ? [] : plan.roles.preset === "hexagonal" && port.role === TEST_ROLE ? ["**"] : context.include;
-  const reads = [...(port.reads ?? role?.reads ?? known)];
+  const named = port.reads ?? role?.reads ?? (plan.roles.preset === "hexagonal" && port.role === TEST_ROLE ? ["**"] : undefined);
+  const reads = [...(named ?? [])];
   const { others, needed } = neighboursOf(plan.ports, port);
   if (oneContext) reads.push(...others, ...needed);
   const shared = {
     contracts,
+    ...(named === undefined && context.include.length > 0 && { byRole: { patterns: context.include, but: context.exclude } }),
     ...(plan.violations !== undefined && plan.violations !== "stop" && { onViolation: plan.violations }),
     withheld: oneContext ? [] : [...others, ...context.exclude],
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],

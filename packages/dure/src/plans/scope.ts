@@ -9,6 +9,8 @@ export interface ScopeInput {
   readonly exceptions?: readonly string[];
   /** What it may read beside what it may write and the contracts. */
   readonly reads: readonly string[];
+  /** What it may read because its role gets it; without `but`, which the role does not get. */
+  readonly byRole?: { readonly patterns: readonly string[]; readonly but: readonly string[] };
   /** What it must not read or write, whatever else allows it. */
   readonly forbidden?: readonly string[];
   /** Paths that everybody may read and nobody but the orchestrator may write. */
@@ -28,6 +30,7 @@ export interface Scope {
   readonly writes: readonly FoldedGlob[];
   readonly exceptions: readonly FoldedGlob[];
   readonly reads: readonly FoldedGlob[];
+  readonly byRole: { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] } | undefined;
   readonly forbidden: readonly FoldedGlob[];
   readonly contracts: readonly FoldedGlob[];
   readonly orchestrators: { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] } | undefined;
@@ -95,6 +98,7 @@ export function makeScope(input: ScopeInput): Scope {
     writes: compile(input.writes),
     exceptions: compile(input.exceptions),
     reads: compile(input.reads),
+    byRole: input.byRole && { globs: compile(input.byRole.patterns), but: compile(input.byRole.but) },
     forbidden: compile(input.forbidden),
     contracts: compile(input.contracts.map(escapePath)),
     orchestrators: input.orchestrators && { globs: compile(input.orchestrators.patterns), but: compile(input.orchestrators.but) },
@@ -130,7 +134,9 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
   if (refuses(scope.forbidden, folded)) return { allowed: false, because: "forbidden" };
   if (allows(scope.reads, path)) return { allowed: true, because: "readable" };
   if (allows(scope.writes, path) && !refuses(scope.exceptions, folded)) return { allowed: true, because: "owned" };
-  const isVariant = [scope.contracts, scope.reads, scope.writes].some((globs) => refuses(globs, folded)) && !refuses(scope.exceptions, folded);
+  if (scope.byRole && refuses(scope.byRole.but, folded)) return { allowed: false, because: "not-readable" };
+  if (scope.byRole && allows(scope.byRole.globs, path)) return { allowed: true, because: "readable" };
+  const isVariant = [scope.contracts, scope.reads, scope.byRole?.globs ?? [], scope.writes].some((globs) => refuses(globs, folded)) && !refuses(scope.exceptions, folded);
   return { allowed: false, because: isVariant ? "case-variant" : "not-readable" };
 }
 

@@ -28,7 +28,8 @@ export interface PlanServer extends AsyncDisposable {
 const NODE_TEST = (body: string): string => `import { test } from "node:test";\nimport assert from "node:assert/strict";\n${body}\n`;
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
-const FILES = {
+/** What its repository holds. */
+export const FILES = {
   "package.json": '{ "name": "shop", "type": "module" }\n',
   "README.md": "A shop.\n",
   "src/price/price.mjs": "export const price = (cents) => cents;\n",

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { DureClient, isRunOver, PLAN_RUN_STATUSES, type PlanRun, type RunDetail, type RunNews } from "../../src/client/index.ts";
 import { RUN_STATUSES } from "../../src/server/plan-json.ts";
 import { SseReader } from "../../src/server/test-server.ts";
 import { MemoryTokenStore, type Scope } from "../../src/server/token-store.ts";
-import { startPlanServer, type PlanServer } from "./plan-server.ts";
+import { FILES, startPlanServer, type PlanServer } from "./plan-server.ts";
+import { testRepository } from "./real-runs.ts";
 
 let at: PlanServer;
 let dure: DureClient;
@@ -107,6 +110,43 @@ test("what a text asks for beyond its own tree only an admin may run; the team's
   expect((await runner.plans.runs()).items).toEqual([]);
 });
 
+test("only an admin works on, looks at or merges into a repository that the team has not named; it is told nothing of what is there", { timeout: 120_000 }, async () => {
+  const auth = new MemoryTokenStore();
+  await using guarded = await at.serve({ auth });
+  await using strange = await testRepository(FILES);
+  await using named = await testRepository(FILES);
+  const client = async (scopes: Scope[]): Promise<DureClient> => new DureClient({ baseUrl: guarded.url, token: (await auth.create({ name: "test", scopes, tenant: "named" })).token });
+  const [runner, admin] = [await client(["plans"]), await client(["admin"])];
+  const inside = join(at.repository.folder, "inside");
+  const planFile = join(at.folder, "plans", "elsewhere.yaml");
+  onTestFinished(() => Promise.all([inside, planFile].map((path) => rm(path, { recursive: true, force: true }))).then(() => {}));
+  await mkdir(join(inside, "vendored"), { recursive: true });
+  await strange.git("clone", "--quiet", strange.folder, join(inside, "vendored"));
+  await symlink(strange.folder, join(inside, "link"));
+  await writeFile(planFile, TEXT.replace("plan: drafted", `plan: elsewhere\nrepository: ${named.folder}`));
+  const text = (repository: string): { file: string; text: string } => ({ file: "draft.yaml", text: TEXT.replace("plan: drafted", `plan: drafted\nrepository: ${repository}`) });
+
+  const refused = async (call: Promise<unknown>, about: string): Promise<void> => expect(call, about).rejects.toMatchObject({ code: "REPOSITORY_NOT_NAMED", details: { status: 403 } });
+  for (const repository of [relative(at.repository.folder, strange.folder), join(strange.folder, "src"), join(inside, "vendored"), join(inside, "link"), "/", "/etc/passwd", join(strange.folder, "nothing")]) {
+    await refused(runner.plans.dryRun({ plan: "shop", repository }), repository);
+  }
+  await refused(runner.plans.start({ plan: "shop", repository: strange.folder }), "a run");
+  await refused(runner.plans.start(text(strange.folder)), "a run of a text");
+  await refused(runner.plans.draft({ goal: "Steal it.", repository: strange.folder }), "a draft");
+  expect((await runner.plans.runs()).items).toEqual([]);
+  for (const repository of ["src", named.folder]) expect((await runner.plans.dryRun({ plan: "shop", repository })).plan).toBe("shop");
+  await expect(runner.plans.draft({ goal: "Mend it.", repository: named.folder })).rejects.toMatchObject({ code: "MODEL_MISSING" });
+  expect((await runner.plans.dryRun(text(named.folder))).baseCommit).toBe(await named.git("rev-parse", "main"));
+  expect((await runner.plans.dryRun({ plan: "elsewhere" })).baseCommit).toBe(await named.git("rev-parse", "main"));
+
+  const begun = await admin.plans.start({ plan: "shop", only: ["price"], repository: strange.folder });
+  await eventually(async () => isRunOver((await admin.plans.run(begun.id)).status), true);
+  const before = await strange.fingerprint();
+  await refused(runner.plans.merge(begun.id), "a merge");
+  expect(await strange.fingerprint()).toBe(before);
+  expect(await admin.plans.merge(begun.id)).toMatchObject({ kind: "fast-forward", target: "main" });
+});
+
 test("a run is begun once per key, watched to its end, looked at in every part, and merged", { timeout: 120_000 }, async () => {
   const begin = (more: object = {}): Promise<Response> => at.server.post("/v1/runs", { plan: "shop", ...more }, { "idempotency-key": "once" });
   const [first, second, third] = [await begin(), await begin(), await begin({ only: ["price"] })];
@@ -172,7 +212,9 @@ test("a run is steered: words wait for the next prompt, a hint gives another try
   const paused = await dure.plans.pause(id);
   const again = await at.server.post(`/v1/runs/${id}/pause`, {});
   const resumed = await dure.plans.resume(id);
-  const retried = await dure.plans.retry(id, "bad", { hint: "Try harder." });
+  const question = asked.items.find(({ type }) => type === "test_failure")!;
+  const answered = await dure.answerEscalation(question.id, { value: "retry", note: "Try harder." });
+  await expect(dure.answerEscalation(question.id, { value: "skip" })).rejects.toMatchObject({ code: "ESCALATION_CLOSED" });
   await eventually(standing, { hold: "running", bad: "succeeded", told: "succeeded" });
   const told = await dure.plans.port(id, "told");
   const cancelled = await dure.plans.cancel(id);
@@ -180,12 +222,14 @@ test("a run is steered: words wait for the next prompt, a hint gives another try
 
   expect(refused.map(({ status }) => status)).toEqual([409, 400, 409, 404]);
   expect(asked.items.map(({ type, source }) => [type, source.port])).toContainEqual(["test_failure", "bad"]);
-  expect([paused.carriedOut, paused.run.status, again.status, resumed.run.status, retried.carriedOut, cancelled.carriedOut]).toEqual([true, "paused", 409, "running", true, true]);
+  expect([paused.carriedOut, paused.run.status, again.status, resumed.run.status, cancelled.carriedOut]).toEqual([true, "paused", 409, "running", true]);
+  expect(answered.escalation).toMatchObject({ status: "resolved", resolution: { value: "retry", note: "Try harder." }, resolvedBy: "127.0.0.1" });
+  expect((await at.runs.events.read(undefined, { run: id }, 1_000)).events).toContainEqual(expect.objectContaining({ type: "escalation.resolved", data: expect.objectContaining({ id: question.id, value: "retry", by: "127.0.0.1" }) as object }));
   expect((await dure.plans.port(id, "bad")).hint).toBe("Try harder.");
   expect(told.messages.filter(({ from }) => from === "operator")).toMatchObject([{ to: "implementer", type: "feedback", payload: { text: "The colour is teal." }, processedAt: expect.any(Number) as number }]);
   expect(run.status).toBe("cancelled");
   expect(run.report?.kept).toEqual(["bad", "told"]);
-  expect(at.server.audit.map(({ what }) => what)).toEqual(expect.arrayContaining(["run.pause", "run.resume", "run.retry", "run.say", "run.cancel"]));
+  expect(at.server.audit.map(({ what }) => what)).toEqual(expect.arrayContaining(["run.pause", "run.resume", "run.say", "run.cancel"]));
 });
 
 test("a report of a tool in a step reaches the next prompt, and only while the step runs", { timeout: 120_000 }, async () => {

@@ -1,6 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { ScopeInput } from "../scope.ts";
+import { parsePlan } from "../plan-file.ts";
+import { scopeOf } from "../port-scope.ts";
+import { decideRead, makeScope, type ScopeInput } from "../scope.ts";
 import { contextScopeOf, HEXAGONAL_CONTEXT, withoutSections } from "./context-scopes.ts";
 import { fullContextTokens, gatherFiles, type CommitFiles } from "./gather.ts";
 import { buildPrompt, type PromptMaterial } from "./prompt.ts";
@@ -116,6 +118,51 @@ describe("context scopes", () => {
       expect([...include, ...exclude].filter((pattern) => !readGlob(pattern).ok)).toEqual([]);
       expect(gets.length * without.length).toBeGreaterThan(0);
     }
+  });
+
+  /** A file of each kind of the table of docs/spec/plans §5, and the heading of a section of that kind in a document that every role may read. */
+  const KINDS = {
+    requirements: ["docs/requirements.md"],
+    "domain model": ["src/domain/order.ts"],
+    "use cases": ["src/application/pay.ts"],
+    infrastructure: ["src/infrastructure/pool.ts", "deploy/site.yaml"],
+    "API settings": ["src/api/server.ts"],
+    "API specification": ["spec/openapi.yaml"],
+    DTOs: ["src/app/dto/order.ts"],
+    authentication: ["docs/auth.md"],
+    tests: ["test/order.test.ts", "src/domain/order.spec.ts"],
+    "test guides": ["docs/test-guide.md"],
+    rules: ["docs/rules.md"],
+    DDL: ["db/migrations/1.sql", "schema.prisma"],
+    configuration: ["config/db.yaml"],
+    "database documents": ["docs/database.md"],
+  };
+  type Kind = keyof typeof KINDS;
+
+  test.each<[role: string, gets: Kind[], without: Kind[], sections: string[]]>([
+    ["domain", ["requirements", "domain model", "use cases", "rules"], ["infrastructure", "API settings", "API specification", "tests", "DDL"], ["Deployment", "API", "Testing", "Schema"]],
+    ["infrastructure", ["infrastructure", "DDL", "API specification", "configuration", "database documents"], ["domain model", "use cases", "tests"], ["Rules", "Use cases", "Tests"]],
+    ["api", ["API specification", "DTOs", "authentication"], ["domain model", "use cases", "infrastructure", "tests", "DDL"], ["Domain model", "Infrastructure", "Migrations", "Tests"]],
+    ["test", ["tests", "test guides", "rules"], ["infrastructure", "DDL"], ["Operations", "DDL"]],
+  ])("of the role %s show what its row of the table gets, and neither show, name nor let it read what it does not get", async (role, gets, without, sections) => {
+    const all = ["Deployment", "Operations", "Infrastructure", "API", "Testing", "Tests", "Schema", "Migrations", "DDL", "Rules", "Use cases", "Domain model", "Purpose"];
+    const guide = all.map((heading) => `## ${heading}\nsays ${heading}.\n`).join("");
+    const texts: Record<string, string> = { ...Object.fromEntries(Object.values(KINDS).flat().map((path) => [path, "words\n"])), "docs/guide.md": guide };
+    const plan = parsePlan("plan.yaml", `plan: p\nroles: hexagonal\nworkers: { default: { kind: offline } }\nports:\n  - { id: mine, role: ${role}, goal: g, owns: [${role === "test" ? "test/mine/**" : "src/mine/**"}], acceptance: "true" }`);
+    const port = plan.ports[0]!;
+    const commit: CommitFiles = { files: Object.keys(texts).map((path) => ({ path, bytes: 10 })), readFile: (path) => Promise.resolve(texts[path]) };
+    const gathered = (more: Partial<typeof port>): ReturnType<typeof gatherFiles> => gatherFiles({ scope: scopeOf(plan, { ...port, ...more }, "implementer"), context: HEXAGONAL_CONTEXT[role]! }, commit);
+
+    const [byRole, readsAll] = [await gathered({}), await gathered({ reads: ["**"] })];
+    const scope = makeScope(scopeOf(plan, port, "implementer"));
+
+    const refused = without.flatMap((kind) => KINDS[kind]);
+    expect(byRole.references.map(({ path }) => path)).toEqual(expect.arrayContaining(gets.flatMap((kind) => KINDS[kind])));
+    for (const { references, readable } of [byRole, readsAll]) expect([...references.map(({ path }) => path), ...readable].filter((path) => refused.includes(path))).toEqual([]);
+    if (role !== "test") expect(refused.filter((path) => decideRead(scope, path).allowed)).toEqual([]); // the role Test reads all
+    const named = { guide: readsAll.references.find(({ path }) => path === "docs/guide.md")?.text };
+    for (const heading of sections) expect(named.guide).not.toContain(`says ${heading}.`);
+    expect(named.guide).toContain("says Purpose.");
   });
 
   test("are the role's for an implementer and the tests' for a tester", () => {

@@ -145,7 +145,7 @@ function referencesIntro({ references, readable }: PromptMaterial): string {
 }
 
 function scopeWords({ scope, context }: PromptMaterial): string {
-  const reads = [...new Set([...scope.reads, ...scope.writes, ...scope.contracts])];
+  const reads = [...new Set([...scope.reads, ...(scope.byRole?.patterns ?? []), ...scope.writes, ...scope.contracts])];
   return `You may read:\n${list(reads)}\nWhat your role works from, where it is there: ${context.gets.join(", ")}. Keep to the task; leave what works as it is.`;
 }
 

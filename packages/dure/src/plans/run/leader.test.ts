@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../../durable/test-database.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { PlatformEvent } from "../../kernel/platform-events.ts";
 import type { PortOutcome } from "./leader.ts";
 import type { PlanPort, PlanRun } from "./run.ts";
@@ -77,6 +78,12 @@ test("what needs a failed port is blocked with the reason, the rest goes on, and
   expect(await statuses(runs, id)).toBe("a succeeded, b failed, c blocked, d succeeded");
   const { items: asked } = await runs.inbox.list({ tenant: "", run: id });
   expect(asked.map(({ type }) => type)).toEqual(["dependency"]);
+  const told = await eventsOf(runs, id);
+  const dataOf = (type: string): readonly unknown[] => told.filter((event) => event.type === type).map(({ data }) => data);
+  expect(dataOf("port.failed")).toMatchObject([{ port: "b", because: "it broke", code: "TEST" }]);
+  expect(dataOf("port.blocked")).toMatchObject([{ port: "c", by: "b" }]);
+  expect(dataOf("escalation.new")).toMatchObject([{ id: asked[0]!.id, severity: "medium" }]);
+  expect([dataOf("session.end"), dataOf("run.end")]).toMatchObject([[{ outcome: "partial" }], [{ outcome: "partial", kept: 2, missing: 2 }]]);
 
   isMended = true;
   await runs.plans.order(id, { type: "retry", port: "b", hint: "look again" }, { by: "me" });
@@ -85,6 +92,8 @@ test("what needs a failed port is blocked with the reason, the rest goes on, and
   expect(whole.report).toMatchObject({ kept: ["a", "b", "c", "d"], missing: [] });
   expect(built).toEqual(["a", "b", "d", "b", "c"]);
   expect((await runs.plans.port(id, "b")).hint).toBe("look again");
+  const after = (await eventsOf(runs, id)).slice(told.length).map(({ type, data }) => [type, data["id"] ?? data["port"] ?? data["outcome"]]);
+  expect(after).toEqual(expect.arrayContaining([["port.ready", "b"], ["port.success", "c"], ["escalation.resolved", asked[0]!.id], ["session.end", "success"]]));
 });
 
 test("pause stops new starts and resume goes on; cancel stops what runs and drops the rest", async () => {
@@ -110,6 +119,8 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
 
   expect(run.status).toBe("cancelled");
   expect(await statuses(runs, id)).toBe("a succeeded, b cancelled, c cancelled");
+  const told = (await eventsOf(runs, id)).map(({ type }) => type).filter((type) => /^(?:run|session)\./.test(type));
+  expect(told.toSorted()).toEqual(["run.cancel", "run.end", "run.pause", "run.refused", "run.resume", "run.start", "session.end", "session.start"]);
   await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
 });
 
@@ -443,6 +454,32 @@ test("two runs of one machine have TCP ports of their own, and give them back", 
   gate.resolve();
 
   await expect.poll(slots).toEqual([null, null]);
+});
+
+test("files of old runs go by themselves in batches: twenty an hour, the oldest first, and none is passed over", { timeout: 60_000 }, async () => {
+  let hour = (): void => {};
+  const removed: string[] = [];
+  const clock: Clock = { ...systemClock, every: (ms, work) => (ms === 3_600_000 ? ((hour = work), () => {}) : systemClock.every(ms, work)) };
+  const keeps = new Set<string>();
+  const runs = await open({
+    build: async () => done,
+    plans: { clock },
+    work: { whyKept: async ({ id }) => (keeps.has(id) ? { code: "RUN_UNMERGED", message: "It is on no branch." } : undefined), remove: async ({ id }) => void removed.push(id) },
+  });
+  const ids: string[] = [];
+  for (let count = 0; count < 23; count++) ids.push((await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" })).id);
+  for (const id of ids) await ended(runs, id);
+  await expect.poll(() => runs.plans.leading, { timeout: 20_000 }).toBe(0);
+  keeps.add(ids[0]!);
+  await runs.database.query({ text: "update dure.plan_runs set finished_at = clock_timestamp() - interval '91 days'" }, []);
+
+  hour();
+  await expect.poll(() => removed.length, { timeout: 20_000 }).toBe(19);
+  await expect.poll(async () => (await runs.plans.get(ids[19]!)).cleanedAt !== null, { timeout: 20_000 }).toBe(true);
+  expect(removed).toEqual(ids.slice(1, 20));
+  await expect.poll(() => (hour(), removed.length), { timeout: 20_000 }).toBe(22);
+  expect(removed.slice(19)).toEqual(ids.slice(20));
+  expect((await runs.plans.get(ids[0]!)).cleanedAt).toBeNull();
 });
 
 test("two thousand ports are written in batches", { timeout: 120_000 }, async () => {

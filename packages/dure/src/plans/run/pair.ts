@@ -50,8 +50,8 @@ export interface PortFiles {
   readonly scratch: string;
   /** In it: of whoever answers the working member's questions. */
   readonly answers: string;
-  /** The run's start with the results of what the port needs; the same for the same results. */
-  compose(results: readonly { readonly port: string; readonly commit: string; readonly base: string }[]): Promise<{ readonly commit: string } | { readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[] }>;
+  /** The run's start with the results of what the port needs; the same for the same results. `isTrial`: to be looked at, not built on. */
+  compose(results: readonly { readonly port: string; readonly commit: string; readonly base: string }[], options?: { readonly isTrial?: boolean }): Promise<{ readonly commit: string } | { readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[] }[] }>;
   /** Makes the tree exactly this commit; what is ignored (what the set-up made) stays. */
   checkout(commit: string): Promise<void>;
   /** What a process may touch in the tree under this scope; `git status` works there against this commit. */
@@ -333,7 +333,7 @@ class PairWork {
     const names = there.map(({ port }) => port);
     const needed = [...modules.neededBy(names)].filter((port) => !names.includes(port));
     const results = modules.inOrder([...there, ...resultsOf(await records.portsNamed(this.#run.id, needed))]);
-    const composed = await this.#files.compose(results);
+    const composed = await this.#files.compose(results, { isTrial: true });
     if ("conflicts" in composed) return { passed: true }; // the merge has them written once, and tries the whole
     await this.#files.checkout(composed.commit);
     for (const check of checks) {

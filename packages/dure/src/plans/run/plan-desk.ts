@@ -14,6 +14,7 @@ import { Repository } from "../workspace/repository.ts";
 import { RunStore, type TreeDiff } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import { decideMode, modeFacts } from "./mode.ts";
+import { namedRepository } from "./named-repositories.ts";
 import { narrowed, runCleaned, type Plans, type StartRun } from "./plans.ts";
 import type { PlanRun, RunMode } from "./run.ts";
 import { AUTHOR } from "./work.ts";
@@ -38,13 +39,16 @@ export interface PlanDeskOptions {
 export type PlanSource = { readonly name: string } | { readonly file: string; readonly text: string };
 
 /** What of a plan runs, where, and from what. */
-export interface PlanChoice extends Pick<StartRun, "only" | "from"> {
+export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
   readonly source: PlanSource;
   /** From the folder of the team. Goes before what the plan says, as does `base`. */
   readonly repository?: string | undefined;
   /** A branch, a tag or a commit. */
   readonly base?: string | undefined;
-  /** Who asks may do at this machine what the team may: a text may then name what lies outside of its tree. Default false. */
+}
+
+/** Who asks may do at this machine what the team may: name what lies outside of a text's tree, and repositories that the team does not name. Default false. */
+interface Reach {
   readonly mayReachOut?: boolean | undefined;
 }
 
@@ -116,21 +120,21 @@ export class PlanDesk {
   }
 
   /** A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with the repository. */
-  async show(name: string, { repository, signal }: { repository?: string | undefined; signal: AbortSignal }): Promise<PlanView> {
+  async show(name: string, { signal }: { signal: AbortSignal }): Promise<PlanView> {
     const { plan, file } = await this.#valid({ name });
-    return this.#view(plan, file, repository, signal);
+    return this.#view(plan, file, this.#repositoryOf(undefined, plan), signal);
   }
 
-  /** Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, `PLAN_REACHES_OUT`, and as {@link Plans.run}. */
+  /** Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, `PLAN_REACHES_OUT`, `REPOSITORY_NOT_NAMED`, and as {@link Plans.run}. */
   async start(request: PlanChoice & Pick<StartRun, "tenant" | "by" | "key">, { signal }: { signal: AbortSignal }): Promise<PlanRun> {
-    const { plan, file } = await this.#chosen(request);
+    const { plan, file, repository } = await this.#chosen(request, signal);
     const { only, from, tenant, by, key } = request;
-    return this.runs.run({ only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository: this.#repositoryOf(request.repository, plan) }, { signal });
+    return this.runs.run({ only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository }, { signal });
   }
 
   async dryRun(request: PlanChoice, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file } = await this.#chosen(request);
-    return this.#view(narrowed({ plan, only: request.only, from: request.from }), file, request.repository, signal);
+    const { plan, file, repository } = await this.#chosen(request, signal);
+    return this.#view(narrowed({ plan, only: request.only, from: request.from }), file, repository, signal);
   }
 
   /** What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `RUN_NO_RESULT`. */
@@ -144,9 +148,10 @@ export class PlanDesk {
     return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
   }
 
-  /** Takes the result of a run over into a branch of the person's, because a person asks for it. Throws as `mergeIntoBranch`, and `RUN_NO_RESULT`. */
-  async merge(id: string, { into, tenant, signal }: { into?: string | undefined; tenant: string; signal: AbortSignal }): Promise<MergeOutcome & { readonly target: string }> {
+  /** Takes the result of a run over into a branch of the person's, because a person asks for it. Throws as `mergeIntoBranch`, `RUN_NO_RESULT` and `REPOSITORY_NOT_NAMED`. */
+  async merge(id: string, { into, tenant, mayReachOut = false, signal }: Reach & { into?: string | undefined; tenant: string; signal: AbortSignal }): Promise<MergeOutcome & { readonly target: string }> {
     const run = await this.runs.get(id, { tenant });
+    if (!mayReachOut) await this.#named(run.repository, `The repository of the run ${id}`, signal);
     if (run.report?.commit === undefined) throw new DureError("RUN_NO_RESULT", `The run ${id} has no result to merge; it is ${run.status}.`, { class: "conflict", hint: "Wait for its end, or retry what failed." });
     const { repository } = await this.#store(run, signal);
     const target = into ?? (await this.#branchOf(repository, run.plan.base));
@@ -161,10 +166,12 @@ export class PlanDesk {
     return { ...outcome, target };
   }
 
-  /** A model's proposal for a plan, as text; a person edits and approves it. Throws `MODEL_MISSING`. */
-  async draft(goal: string, { repository: folder, signal }: { repository?: string | undefined; signal: AbortSignal }): Promise<{ readonly text: string; readonly problems: readonly Problem[] }> {
+  /** A model's proposal for a plan, as text; a person edits and approves it. Throws `REPOSITORY_NOT_NAMED`, `MODEL_MISSING`. */
+  async draft(goal: string, { repository: given, mayReachOut = false, signal }: Reach & { repository?: string | undefined; signal: AbortSignal }): Promise<{ readonly text: string; readonly problems: readonly Problem[] }> {
+    const asked = this.#repositoryOf(given);
+    const folder = given === undefined || mayReachOut ? asked : await this.#named(asked, `The repository ${given}`, signal);
     if (!this.#options.draft) throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", { class: "conflict", hint: "Set the key of a provider, such as OPENAI_API_KEY, or write the plan by hand: dure new plan NAME" });
-    const repository = await Repository.open(this.#repositoryOf(folder), { git: this.#options.git, signal });
+    const repository = await Repository.open(folder, { git: this.#options.git, signal });
     const files = await repository.listFiles(await repository.resolve("HEAD", { signal }), { signal });
     const text = await this.#options.draft(goal, files.map(({ path }) => path), { signal });
     return { text, problems: readPlan("draft.yaml", text).problems };
@@ -175,6 +182,19 @@ export class PlanDesk {
     const { repository, folder } = this.#options;
     if (given !== undefined) return resolve(repository, given);
     return plan?.repository === undefined ? repository : resolve(folder, plan.repository);
+  }
+
+  /** The root of a repository that is the team's own or that a plan of its folder names. Throws `REPOSITORY_NOT_NAMED`. `shown`: in the words of who asked. */
+  async #named(folder: string, shown: string, signal: AbortSignal): Promise<string> {
+    const { folder: plans, repository, git } = this.#options;
+    const readings = await Promise.all((await planFilesIn(plans)).map((name) => this.#read(name)));
+    const named = [repository, ...readings.flatMap(({ plan }) => (plan?.repository === undefined ? [] : [resolve(plans, plan.repository)]))];
+    const root = await namedRepository(folder, named, { git, signal });
+    if (root !== undefined) return root;
+    throw new DureError("REPOSITORY_NOT_NAMED", `${shown} is not one that the team has named.`, {
+      class: "forbidden",
+      hint: "Let somebody put a plan with this `repository` into the team's folder plans, or use a token with the scope admin.",
+    });
   }
 
   async #branchOf(repository: Repository, base: string): Promise<string> {
@@ -191,10 +211,13 @@ export class PlanDesk {
     return { repository, store };
   }
 
-  async #chosen({ source, base, mayReachOut = false }: PlanChoice): Promise<{ plan: Plan; file: string }> {
+  async #chosen({ source, base, repository: given, mayReachOut = false }: PlanChoice, signal: AbortSignal): Promise<{ plan: Plan; file: string; repository: string }> {
     const { plan, file } = await this.#valid(source);
     if ("text" in source && !mayReachOut) assertStaysInside(plan);
-    return { plan: base === undefined ? plan : { ...plan, base }, file };
+    const asked = given ?? ("text" in source ? plan.repository : undefined);
+    const folder = this.#repositoryOf(given, plan);
+    const repository = asked === undefined || mayReachOut ? folder : await this.#named(folder, `The repository ${asked}`, signal);
+    return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
   }
 
   async #valid(source: PlanSource): Promise<{ plan: Plan; file: string }> {
@@ -203,8 +226,8 @@ export class PlanDesk {
     throw new DureError("PLAN_INVALID", `The plan ${file} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.slice(0, 3).map(({ line, key, message }) => `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim()).join("; ")}.`, { class: "input", hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`, details: { problems: problems.slice(0, 100) } });
   }
 
-  async #view(plan: Plan, file: string, repositoryFolder: string | undefined, signal: AbortSignal): Promise<PlanView> {
-    const repository = await Repository.open(this.#repositoryOf(repositoryFolder, plan), { git: this.#options.git, signal });
+  async #view(plan: Plan, file: string, folder: string, signal: AbortSignal): Promise<PlanView> {
+    const repository = await Repository.open(folder, { git: this.#options.git, signal });
     const baseCommit = await repository.resolve(plan.base, { signal });
     const files = (await repository.listFiles(baseCommit, { signal })).map(({ path }) => path);
     const ownership = ownershipOf(plan, files);

@@ -67,8 +67,9 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
     tree: tree.tree,
     scratch: tree.scratch,
     answers: join(tree.scratch, "answers"),
-    compose: async (results) => {
-      const composed = await store.compose(run.startCommit ?? run.baseCommit, results, { message: `What ${port} starts from\n`, at: run.createdAt, signal });
+    compose: async (results, { isTrial } = {}) => {
+      const message = isTrial ? `What ${port} is tried with\n` : `What ${port} starts from\n`;
+      const composed = await store.compose(run.startCommit ?? run.baseCommit, results, { message, at: run.createdAt, isTrial, signal });
       if (composed.conflicts.length > 0) return { conflicts: composed.conflicts };
       return { commit: composed.commit };
     },

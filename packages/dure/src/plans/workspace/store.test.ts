@@ -336,6 +336,36 @@ test("composes results of ports path by path, the same every time", async () => 
   expect(await run.store.diff(run.base, one.commit, { patchBytes: 20 })).toMatchObject({ isCut: true });
 });
 
+test("results of many ports are all reachable from what is laid over them, by few parents, which others share; what is only tried has none of them", async () => {
+  using person = new TestRepository(FILES);
+  const run = await startRun(person);
+  const MANY = 70;
+  const tree = gitIn(run.store.folder, "rev-parse", `${run.base}^{tree}`);
+  const blob = gitIn(run.store.folder, "rev-parse", `${run.base}:src/api/a.ts`);
+  const file = (number: number): string => `M 100644 ${blob} made/${number}.ts`;
+  const one = (number: number): string => `commit refs/work/ports/p${number}/1.implement\ncommitter dure <dure@example.com> 1 +0000\ndata 0\nfrom ${run.base}\n${file(number)}\n\n`;
+  await run.store.git.run(["fast-import", "--quiet"], { at: run.store.at, input: Array.from({ length: MANY }, (_, number) => one(number)).join("") });
+  const commits = await run.store.list("ports/");
+  const results = Array.from({ length: MANY }, (_, number) => ({ port: `p${number}`, commit: commits.get(`ports/p${number}/1.implement`)!, base: run.base }));
+  const about = { message: "all\n", at: AT };
+
+  const all = await run.store.compose(run.base, results, about);
+  const fewer = await run.store.compose(run.base, results.slice(0, 66), about);
+  const tried = await run.store.compose(run.base, results, { ...about, isTrial: true });
+
+  const parentsOf = (commit: string): string[] => gitIn(run.store.folder, "show", "-s", "--format=%P", commit).split(" ");
+  expect(gitIn(run.store.folder, "ls-tree", "--name-only", all.commit, "made/").split("\n")).toHaveLength(MANY);
+  expect(await run.store.hasReachable(results.map(({ commit }) => commit), [all.commit])).toBe(true);
+  expect(parentsOf(all.commit)).toHaveLength(2); // one that holds 64, one that holds the rest
+  expect(parentsOf(fewer.commit)[0]).toBe(parentsOf(all.commit)[0]);
+  expect(gitIn(run.store.folder, "rev-parse", `${parentsOf(all.commit)[0]}^{tree}`)).toBe(tree);
+  expect((await run.store.compose(run.base, results, about)).commit).toBe(all.commit);
+  expect(parentsOf(tried.commit)).toEqual([run.base]);
+  expect(gitIn(run.store.folder, "rev-parse", `${tried.commit}^{tree}`)).toBe(gitIn(run.store.folder, "rev-parse", `${all.commit}^{tree}`));
+  const packed = gitIn(run.store.folder, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)");
+  for (const parent of parentsOf(all.commit)) expect(packed).toContain(parent);
+}, 60_000);
+
 test("merges two commits line by line, or tells which files cannot be", async () => {
   using person = new TestRepository({ "list.md": "one\ntwo\nthree\nfour\nfive\n" });
   const run = await startRun(person);

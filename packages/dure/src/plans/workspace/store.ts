@@ -71,6 +71,10 @@ type Waiting = { readonly signal?: AbortSignal | undefined };
 
 /** Settings that hold for all paths, above any `.gitattributes`: bytes are what git stores, nothing is turned into another thing. */
 export const ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding !diff !merge\n";
+/** Parents of one commit. Source: our choice; git takes thousands, who draws the history does not, and each commit repeats them. */
+const PARENTS_MOST = 64;
+/** Stands in commits that only hold others. Without a number, so that the same parents give the same commit. */
+const HOLDING = "Hold results together\n\nThe files are those of the base; what the results changed is in the commit that this one is a parent of.\n";
 /** Lists of commits that are kept. Source: our choice; a list of 100,000 files is some 20 MB. */
 const LISTINGS_MOST = 16;
 /** Paths of changes that are kept; some 20 MB. Source: our choice. */
@@ -160,10 +164,12 @@ export class RunStore {
   }
 
   /**
-   * Lays the changes of ports over a base and commits that, with the results as parents. The same input gives the same commit. Nothing to
-   * lay over gives the base; one result on that very base is itself. No ref is written.
+   * Lays the changes of ports over a base and commits that; all results are reachable from it, its parents where they are few. The same input
+   * gives the same commit. Nothing to lay over gives the base; one result on that very base is itself. No ref is written.
+   *
+   * @param options.isTrial nothing will be built on it, so it has the base alone as parent
    */
-  async compose(base: string, results: readonly PortResult[], { message, at, signal }: Waiting & { message: string; at: number }): Promise<Composition> {
+  async compose(base: string, results: readonly PortResult[], { message, at, isTrial = false, signal }: Waiting & { message: string; at: number; isTrial?: boolean | undefined }): Promise<Composition> {
     const [only] = results;
     if (only === undefined) return { commit: base, conflicts: [] };
     if (results.length === 1 && only.base === base) return { commit: only.commit, conflicts: [] };
@@ -171,10 +177,25 @@ export class RunStore {
     const changes = [];
     for (const result of results) changes.push({ port: result.port, changes: await this.#changesOf(result, { signal }) });
     const composed = overlay(listing, changes);
-    const parents = [...new Set(results.map(({ commit }) => commit))];
+    const commits = [...new Set(results.map((result) => result.commit))];
+    const parents = isTrial ? [base] : await this.#gathered(base, commits, { at, signal });
     const commit = await this.#commit(base, composed.changes, { parents, message, at, signal });
-    await this.#own([commit], [base, ...parents], signal);
+    await this.#own([commit], [base, ...commits], signal);
     return { commit, conflicts: composed.conflicts.map(({ key, ports }) => ({ path: textOf(key), ports })) };
+  }
+
+  /**
+   * Parents for one commit, from which all these are reachable: where there are many, commits in between hold {@link PARENTS_MOST} of them each, and so on. They
+   * have the base's files and depend on nothing else, so what ports start from that need the same ones shares them.
+   */
+  async #gathered(base: string, commits: readonly string[], { at, signal }: Waiting & { at: number }): Promise<readonly string[]> {
+    if (commits.length <= PARENTS_MOST) return commits;
+    const holding: string[] = [];
+    for (let from = 0; from < commits.length; from += PARENTS_MOST) {
+      const parents = commits.slice(from, from + PARENTS_MOST);
+      holding.push(await this.#commitTree(`${base}^{tree}`, { parents, message: HOLDING, at, signal }));
+    }
+    return this.#gathered(base, holding, { at, signal });
   }
 
   /** Merges two commits line by line, and commits that. The paths in conflict when that cannot be. No ref is written. */
