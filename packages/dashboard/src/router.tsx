@@ -70,6 +70,12 @@ const costs = createRoute({
   component: lazyRouteComponent(() => import("./costs/costs-page.tsx"), "CostsPage"),
 });
 
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: "/audit",
+  component: lazyRouteComponent(() => import("./audit/audit-page.tsx"), "AuditPage"),
+});
+
 const events = createRoute({
   getParentRoute: () => root,
   path: "/events",
@@ -77,7 +83,7 @@ const events = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), plans, onePlan, oneRun.addChildren([onePort]), agents, newChat, oneChat, escalations, events, costs]),
+  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), plans, onePlan, oneRun.addChildren([onePort]), agents, newChat, oneChat, escalations, events, costs, audit]),
   defaultNotFoundComponent: NotFound,
 });
 

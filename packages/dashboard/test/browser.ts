@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -69,8 +69,10 @@ async function buildWhenOld(): Promise<void> {
   const sources = await Promise.all([newest("../src"), newest("../index.html"), newest("../../dure/src/client"), newest("../../dure/src/kernel")]);
   const built = await stat(join(SITE, "index.html")).catch(() => undefined);
   if (built !== undefined && built.mtimeMs >= Math.max(...sources)) return;
+  const begunAt = new Date();
   // Files are added, none is taken away: a server that serves them now goes on.
   await buildAsShipped({ emptyOutDir: false });
+  await utimes(join(SITE, "index.html"), begunAt, begunAt); // a source that changed meanwhile is perhaps not in it
 }
 
 /** When a file, or the youngest file of a folder, was written, milliseconds since the epoch. */

@@ -1,5 +1,5 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
-import { IconActivity, IconArrowsExchange, IconCoins, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSitemap, IconSun, IconUsers } from "@tabler/icons-react";
+import { IconActivity, IconArrowsExchange, IconClipboardList, IconCoins, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSitemap, IconSun, IconUsers } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
@@ -20,7 +20,10 @@ const PAGES = [
   { to: "/escalations", words: "escalations", Icon: IconInbox },
   { to: "/events", words: "events", Icon: IconActivity },
   { to: "/costs", words: "costs", Icon: IconCoins },
+  { to: "/audit", words: "audit", Icon: IconClipboardList },
 ] as const;
+
+const FOR_ADMINISTRATORS: readonly string[] = ["/costs", "/audit"];
 
 export function Sidebar({ me }: { me: Me }): ReactNode {
   const text = useText();
@@ -29,7 +32,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
   const rooms = useRoomList(who);
   const hasRooms = (rooms.data?.length ?? 0) > 0 || path.startsWith("/rooms");
   const isAdmin = me.scopes.includes("admin");
-  const pages = PAGES.filter(({ to }) => (hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents")) && (isAdmin || to !== "/costs"));
+  const pages = PAGES.filter(({ to }) => (hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents")) && (isAdmin || !FOR_ADMINISTRATORS.includes(to)));
   return (
     <div className="side">
       <nav className="side-nav" aria-label={text.nav.label}>

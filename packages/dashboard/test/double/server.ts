@@ -78,6 +78,8 @@ export class DoubleServer {
   readonly filters: Record<string, string>[] = [];
   /** What `/v1/costs` answers. */
   costs: object = NO_COSTS;
+  /** Entries of `/v1/audit`, the newest first. */
+  audit: readonly { readonly id: number; readonly what: string; readonly [name: string]: unknown }[] = [];
   /** Plans and runs; empty unless a test puts some there. */
   readonly plans = new DoublePlans((event) => this.emit(event));
   #ids = 0;
@@ -168,6 +170,7 @@ export class DoubleServer {
     if (path === "/v1/services") return json(response, 200, { items: SERVICES });
     if (this.plans.answer(request, url, body, response)) return;
     if (path === "/v1/costs") return json(response, 200, this.costs);
+    if (path === "/v1/audit") return json(response, 200, auditOf(this.audit, url.searchParams));
     if (path === "/v1/escalations") return json(response, 200, { items: [], next_cursor: null });
     if (path === "/v1/events") return this.#streamEvents(url, last, response);
     if (path === "/v1/agent/chat/stream" && method === "POST") return this.#chat(body as Request, typeof key === "string" ? key : undefined, response);
@@ -474,4 +477,11 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => (ms === 0 ? setImmediate(resolve) : setTimeout(resolve, ms)));
+}
+
+/** A page of the audit log, as the server filters it. */
+function auditOf(all: DoubleServer["audit"], query: URLSearchParams): object {
+  const [kind, search, limit, cursor] = [query.get("what")?.replace("*", "") ?? "", query.get("search") ?? "", Number(query.get("limit") ?? 50), Number(query.get("cursor") ?? Infinity)];
+  const matching = all.filter((entry) => entry.what.startsWith(kind) && JSON.stringify(entry).includes(search) && entry.id < cursor);
+  return { items: matching.slice(0, limit), next_cursor: matching.length > limit ? String(matching[limit - 1]!.id) : null };
 }

@@ -95,6 +95,19 @@ describe("usage", () => {
     if (!isTerminal) expect(JSON.parse(stderr)).toMatchObject({ token: "[secret]", turn: "turn_1", provider: { apiKey: "[secret]" } });
   });
 
+  test("on a terminal that says no width a task stands on one line, as on one of 80 columns", async () => {
+    const [output, tasks] = ["./output.ts", "./tasks.ts"].map((file) => JSON.stringify(new URL(file, import.meta.url).href));
+    const script = `Object.assign(process.stdout, { isTTY: true, columns: 0, rows: 0 });
+      const { Output } = await import(${output}); const { runTasks } = await import(${tasks});
+      await runTasks(new Output({ streams: process, json: false, noColor: true }), [{ title: "Back up to a file with a name", run: async () => "12 rows" }]);`;
+    const child = spawn(process.execPath, ["--conditions=dure-source", "--input-type=module", "--eval", script], { stdio: ["ignore", "pipe", "inherit"] });
+    let written = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (written += text));
+    await once(child, "close");
+
+    expect(written).toContain("Back up to a file with a name: 12 rows");
+  });
+
   test("colours are for a person at a terminal who has not turned them off", async () => {
     const refused = ["completion", "tcsh"];
 

@@ -13,13 +13,13 @@ const RANK = { critical: 0, high: 1, medium: 2, low: 3 } as const satisfies Reco
 /** Escalations that one list shows at most. */
 const SHOWN = 200;
 
-/** What waits for a decision, the most severe first. */
+/** What waits for a decision, a page at a time: of the newest the most severe first. */
 export async function listEscalations(filter: EscalationsFilter, { client, output }: Command): Promise<ExitCode> {
   const page = await client.escalations({ ...filter, limit: SHOWN });
   const items = page.items.toSorted((a, b) => RANK[a.severity] - RANK[b.severity]);
   for (const item of items) showLine(item, output);
   if (items.length === 0) output.line(filter.status === "open" ? "nothing waits for a decision" : `there is none that is ${filter.status}`);
-  if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
+  if (page.nextCursor !== null) output.note(`These are the newest ${items.length}. There are more: --cursor ${page.nextCursor}${filter.severity === undefined ? "; the gravest of all: --severity critical" : ""}`);
   output.result({ items, nextCursor: page.nextCursor });
   return EXIT.ok;
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { AuditLog } from "../durable/audit-log.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import { tool } from "../engine/tool.ts";
 import { hanging, startTestTeam, talkative, type TestAgent, type TestTeam } from "../jobs/test-jobs.ts";
@@ -26,7 +27,7 @@ beforeAll(async () => {
   database = await testDatabase();
   const deploy = tool({ description: "Deploys.", inputSchema: z.object({ to: z.string() }), effect: "once", recover: "ask", approval: { question: ({ to }) => `Deploy to ${to}?` }, execute: () => ({ deployed: true }) });
   team = await startTestTeam({ url: database.url, agents: { ruda: talkative, eden: talkative, seum: hanging, gated, careful }, tools: (_jobs, agent): Record<string, typeof deploy> => (agent === "careful" ? { deploy } : {}) });
-  server = await startTestServer({ jobs: team.jobs, events: team.events, inbox: team.inbox });
+  server = await startTestServer({ jobs: team.jobs, events: team.events, inbox: team.inbox, audit: new AuditLog(database) });
 }, 60_000);
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
@@ -123,6 +124,19 @@ test("what fails exits with 1, what is asked wrongly with 2", async () => {
   expect(retried).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`begins in turn 1, behind the finished turns of ${job_id}`) as string });
   expect((await dure("jobs", "cancel", retried.stdout.trim())).exitCode).toBe(0);
 }, 60_000);
+
+test("dure audit says who did what, how it ended, and what was begun by a process that is gone", async () => {
+  const log = new AuditLog(database);
+  await log.note({ tenant: "", name: "cli:mina", what: "token.create", subject: "token_1" });
+  await log.begin({ tenant: "acme", name: "token_2", what: "token.revoke", subject: "token_1" });
+  const [text, json, none, refused] = await Promise.all([dure("audit", "--what", "token.*"), dure("audit", "--subject", "token_1", "--limit", "1", "--json"), dure("audit", "--name", "nobody"), dure("jobs", "cancel", "job_nowhere")]);
+
+  expect(text).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^\S+  token_2 \(acme\)  token\.revoke  token_1  begun; nobody knows how it ended\n\S+  cli:mina {8}token\.create  token_1  done\n$/) as string });
+  expect(JSON.parse(json.stdout)).toEqual({ items: [{ id: expect.any(Number), at: expect.any(Number), tenant: "acme", name: "token_2", person: null, what: "token.revoke", subject: "token_1", outcome: null }], next_cursor: expect.any(String) });
+  expect([none.exitCode, none.stdout]).toEqual([0, "there is no such entry\n"]);
+  expect(refused.exitCode).toBe(1);
+  expect((await log.list({ subject: "job_nowhere" })).items).toMatchObject([{ what: "job.cancel", name: "127.0.0.1", outcome: "JOB_UNKNOWN" }]);
+});
 
 test("audit exits with 0 when all is in order, purge counts", async () => {
   const [audit, purge] = await Promise.all([dure("jobs", "audit", "--stuck", "1h"), dure("jobs", "purge", "--older-than", "7d")]);

@@ -452,6 +452,19 @@ function createProgram({ output, finish }: ProgramParts): Command {
     const { watchEscalations, command } = await withEscalations(options);
     return watchEscalations(command);
   });
+  run(
+    onServer(add(program, "audit", "who approved, cancelled, merged or changed what, newest first", ["dure audit", "dure audit --what 'run.*' --name mina --json"]))
+      .option("--what <deed>", "only this deed, or all of a kind: 'job.*'")
+      .option("--name <name>", "only of this token, or of the person it was made for")
+      .option("--subject <id>", "only what was done to this job, run, session …")
+      .option("--search <text>", "only where this stands in one of them")
+      .option("--limit <number>", "at most so many, 1 to 200 (default 50)")
+      .option("--cursor <cursor>", "go on behind an earlier list"),
+    async ({ what, name, subject, search, limit, cursor, ...options }: Common & { what?: string; name?: string; subject?: string; search?: string; limit?: string; cursor?: string }) => {
+      const [{ listAudit }, { wholeNumber }] = await Promise.all([import("./audit.ts"), import("./jobs.ts")]);
+      return listAudit({ what, name, subject, search, limit: limit === undefined ? undefined : wholeNumber(limit), cursor }, { client: await connect(options), output });
+    },
+  );
   const token = group("token", "create, list and revoke tokens", ["dure token create dashboard --scopes chat"]);
   const withTokens = async ({ dir }: Common) => ({ ...(await import("./tokens.ts")), command: { folder: path.resolve(dir), environment: environmentOf(dir), output } });
   run(

@@ -2,6 +2,9 @@ import { Listr } from "listr2";
 import { DureError } from "../kernel/errors.ts";
 import type { Output } from "./output.ts";
 
+/** Of a terminal that does not say how wide it is. */
+const COLUMNS = 80;
+
 export interface Task {
   readonly title: string;
   /** What it returns is shown behind the title. */
@@ -11,6 +14,8 @@ export interface Task {
 /** Runs tasks in order: a living list on a terminal, a line per task in a pipe, nothing with `--json`. The first error ends it. */
 export async function runTasks(output: Output, tasks: readonly Task[]): Promise<void> {
   if (output.isTerminal) {
+    const { stdout } = output.streams;
+    if (stdout.columns === 0) stdout.columns = COLUMNS; // a terminal that was given no size: lists would be broken behind each letter
     const list = tasks.map(({ title, run }) => ({
       title,
       task: async (_: unknown, task: { title?: string }): Promise<void> => {

@@ -8,7 +8,7 @@ import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { JobsClient } from "./jobs.ts";
 import { PlansClient } from "./plans.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
-import type { CompletedEntry, Costs, EscalationAnswer, EscalationAnswered, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
+import type { AuditEntry, AuditFilter, CompletedEntry, Costs, EscalationAnswer, EscalationAnswered, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
 import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
@@ -139,6 +139,11 @@ export class DureClient {
   /** Tokens and money of the last `days` (1 to 90, today included), and the budgets. Needs scope `admin`. */
   costs(days?: number, options: CallOptions = {}): Promise<Costs> {
     return this.#get(`/v1/costs${query({ days })}`, options);
+  }
+
+  /** Who did what, newest first. Needs scope `admin`; a tenant's token reads its tenant's. */
+  audit(filter: AuditFilter = {}, options: CallOptions = {}): Promise<Page<AuditEntry>> {
+    return this.#get(`/v1/audit${query({ ...filter })}`, options);
   }
 
   // --- escalations

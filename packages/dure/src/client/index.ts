@@ -9,6 +9,8 @@ export { EMPTY_TURN_VIEW, shownText, turnView, type AgentRun, type TurnView } fr
 
 // What the routes give and take
 export {
+  type AuditEntry,
+  type AuditFilter,
   type CompletedEntry,
   type CostBudget,
   type Costs,

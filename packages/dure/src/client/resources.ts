@@ -149,6 +149,37 @@ export interface Costs {
   readonly budgets: readonly CostBudget[];
 }
 
+/** Who did what to what, and how it ended. */
+export interface AuditEntry {
+  readonly id: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly tenant: string;
+  /** Id of the token, `cli:<user>` or `agent:<id>`; an address on a server without tokens. */
+  readonly name: string;
+  /** For whom the token was made. */
+  readonly person: string | null;
+  /** Such as `job.cancel`. */
+  readonly what: string;
+  /** Id of what it was done to. */
+  readonly subject: string;
+  /** `done`, or the code of the refusal; null: begun, and nobody knows how it ended. */
+  readonly outcome: string | null;
+}
+
+export interface AuditFilter {
+  /** One deed, or all of a kind: `job.*`. */
+  readonly what?: string | undefined;
+  /** As it stands in the log, or the name that a token was made for. */
+  readonly name?: string | undefined;
+  readonly subject?: string | undefined;
+  /** Stands in one of them, whatever the case. */
+  readonly search?: string | undefined;
+  /** 1 to 200. Default 50. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
 export interface EventsFilter {
   /** Exact types, or prefixes such as `turn.*`. */
   readonly types?: readonly string[] | undefined;

@@ -129,10 +129,12 @@ test("a transactional handler that throws leaves no rows behind and is tried aga
   expect(await db.database.query({ text: "select key from test_hooks" })).toHaveLength(1);
 });
 
-test("what fails for good is recorded once with its event, told in the same transaction, and does not block its successors", async () => {
+test("what fails for good is recorded once with its event, told in the same transaction, and does not block its successors; the outside's words are logged at debug alone", async () => {
   await using db = await testDatabase();
   await using us = await joinTeam(db.url);
-  await using outbox = new Outbox(us);
+  const log: { level: string; fields: object; line: string }[] = [];
+  const logged = (level: string) => (fields: object, line: string) => void log.push({ level, fields, line });
+  await using outbox = new Outbox({ ...us, logger: { debug: logged("debug"), info: logged("info"), warn: logged("warn"), error: logged("error") } });
   const given: GivenUp[] = [];
   outbox.handle("desk", {
     policy: QUICK,
@@ -152,6 +154,8 @@ test("what fails for good is recorded once with its event, told in the same tran
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed", k2: "sent" });
   expect(given).toEqual([expect.objectContaining({ key: "k1", outcome: "failed", attempts: 1, error: { code: "DESK_FORBIDDEN", message: "not allowed" } })]);
   expect(await db.database.query({ text: "select type, data->>'key' as key from dure.events" })).toEqual([{ type: "outbox.failed", key: "k1" }]);
+  await expect.poll(() => log.map(({ level, fields }) => [level, JSON.stringify(fields).includes("not allowed")]), { timeout: 20_000 }).toEqual([["warn", false], ["debug", true]]);
+  expect(log[0]).toMatchObject({ fields: { key: "k1", topic: "desk", code: "DESK_FORBIDDEN" }, line: "outbox entry k1 is failed after 1 attempts" });
 });
 
 test("an entry that may have arrived and cannot be found out about waits for a decision", async () => {

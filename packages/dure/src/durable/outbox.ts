@@ -223,7 +223,11 @@ export class Outbox {
     (afterwards as (() => void) | undefined)?.();
     if (!told) return;
     notifications?.publish(EVENTS_TOPIC);
-    logger.warn({ key: entry.key, topic: entry.topic, error: step.error }, `outbox entry ${entry.key} is ${step.state} after ${step.attempts} attempts`);
+    // What the outside says of its failure may quote what a person has said: at debug alone. Source: docs/spec/platform §7.
+    const facts = { key: entry.key, topic: entry.topic, code: step.error?.code };
+    const line = `outbox entry ${entry.key} is ${step.state} after ${step.attempts} attempts`;
+    logger.warn(facts, line);
+    if (step.error) logger.debug({ ...facts, error: step.error.message }, `${line}: its own words`);
   }
 
   async #tellGivenUp(tx: Transaction, entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {

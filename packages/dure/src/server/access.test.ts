@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import type { Rooms } from "../rooms/rooms.ts";
-import { assertBindable, COOKIE, decideOrigin, isHostAllowed } from "./access.ts";
+import { assertBindable, COOKIE, countedAs, decideOrigin, isHostAllowed } from "./access.ts";
 import type { CostBook } from "./cost-routes.ts";
 import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
 
@@ -36,6 +36,32 @@ async function startWithTokens(options: Parameters<typeof startTestServer>[0] = 
     },
   };
 }
+
+test.for([
+  ["203.0.113.9", "203.0.113.9"],
+  ["::ffff:203.0.113.9", "203.0.113.9"],
+  ["::FFFF:cb00:7109", "203.0.113.9"],
+  ["2001:db8:1:2::1", "2001:db8:1:2::/64"],
+  ["2001:DB8:1:2:aaaa:bbbb:cccc:dddd", "2001:db8:1:2::/64"],
+  ["2001:db8:1:3::1", "2001:db8:1:3::/64"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["::", "0:0:0:0::/64"],
+  ["64:ff9b::203.0.113.9", "64:ff9b:0:0::/64"],
+] as const)("requests of %s are counted as those of %s", ([address, counted]) => {
+  expect(countedAs(address)).toBe(counted);
+});
+
+test("addresses of one IPv6 network share what one address may ask; another network has its own", async () => {
+  await using server = await startTestServer({ trustProxy: ["127.0.0.1"], limits: { perAddress: 3 } });
+  const ask = async (address: string): Promise<number> => (await server.fetch("/v1/services", { headers: { "x-forwarded-for": address } })).status;
+
+  const shared = [await ask("2001:db8::1"), await ask("2001:db8::2"), await ask("2001:db8::a:b:c:d"), await ask("2001:db8::3")];
+
+  expect(shared).toEqual([200, 200, 200, 429]);
+  expect(await ask("2001:db8:0:1::1")).toBe(200);
+});
 
 describe("the Host header", () => {
   test.each([
@@ -212,6 +238,7 @@ describe("tokens", () => {
       const answer = await send(server, method, path, tenant.bearer, body);
       expect([path, answer.status, (JSON.parse(answer.body) as { code: string }).code]).toEqual([path, 403, code]);
     }
+    expect(server.audit.map(({ tenant: whose, what, outcome }) => [whose, what, outcome])).toEqual([["mina", "team.reload", "RELOAD_NOT_ALLOWED"], ["mina", "agent.pause", "PAUSE_NOT_ALLOWED"], ["mina", "collaborate", "COLLABORATE_NOT_ALLOWED"]]);
     expect((await server.fetch("/metrics", { headers: everybody.bearer })).status).toBe(200);
     expect((await server.fetch("/v1/reload", { method: "POST", headers: everybody.bearer })).status).toBe(200);
   });

@@ -57,6 +57,26 @@ export function isLoopbackAddress(address: string): boolean {
 }
 
 /**
+ * Under what the requests of an address are counted. Pure. Whoever has one IPv6 address has the 2⁶⁴ of its network, so those count as
+ * one; an IPv4 address counts as itself, however it is written. Source: RFC 6177.
+ */
+export function countedAs(address: string): string {
+  const [bare = ""] = address.split("%", 1); // behind it stands an interface of this machine
+  if (isIP(bare) !== 6) return bare;
+  const groups = groupsOf(bare);
+  if (groups.slice(0, 6).join() === "0,0,0,0,0,65535") return groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]).join(".");
+  return `${groups.slice(0, 4).map((group) => group.toString(16)).join(":")}::/64`;
+}
+
+/** The eight numbers of an IPv6 address. */
+function groupsOf(address: string): number[] {
+  const plain = new URL(`http://[${address}]`).hostname.slice(1, -1); // digits alone, with one gap at most
+  const [head = "", tail] = plain.split("::");
+  const [before, behind] = [head, tail ?? ""].map((side) => side.split(":").filter((group) => group !== "").map((group) => Number.parseInt(group, 16))) as [number[], number[]];
+  return [...before, ...Array<number>(8 - before.length - behind.length).fill(0), ...behind];
+}
+
+/**
  * Refuses what another site's page makes a browser do. Pure; the first rule that applies wins.
  * A cookie leaves by itself, so what is unsafe needs the browser's word for where it comes from.
  */

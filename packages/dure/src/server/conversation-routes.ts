@@ -112,7 +112,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.post(
     "/v1/agent/turns/:turn_id/stop",
-    { config, schema: { tags: ["turns"], summary: "Stop a turn; it then ends in DONE with TURN_STOPPED", params: TurnParams, response: { 202: StopAnswer, ...problems(404, 409, 503) } } },
+    { config: { ...config, audit: "turn.stop" }, schema: { tags: ["turns"], summary: "Stop a turn; it then ends in DONE with TURN_STOPPED", params: TurnParams, response: { 202: StopAnswer, ...problems(404, 409, 503) } } },
     async (request, reply) => {
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
@@ -120,7 +120,6 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       const turn = await conversations.find(turnId, { caller: callerOf(request) });
       assertMayFollow(request.principal!, turn.sessionId);
       await conversations.stopTurn(turnId, { caller: callerOf(request) });
-      parts.audit?.({ who: callerOf(request), what: "turn.stop", subject: turnId });
       return reply.code(202).send({ turn_id: turnId, status: "stopping" });
     },
   );
@@ -168,13 +167,12 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.delete(
     "/v1/agent/sessions/:session_id",
-    { config, schema: { tags: ["sessions"], summary: "Forget a session: its words are gone from memory, turns, flows, events and escalations", params: SessionParams, response: { 204: NOTHING, ...problems(400, 404) } } },
+    { config: { ...config, audit: "session.delete" }, schema: { tags: ["sessions"], summary: "Forget a session: its words are gone from memory, turns, flows, events and escalations", params: SessionParams, response: { 204: NOTHING, ...problems(400, 404) } } },
     async (request, reply) => {
       const session = request.params.session_id;
       request.sessionId = session;
       assertNotOwn(session);
       await conversations.forget(session, { caller: callerOf(request) });
-      parts.audit?.({ who: callerOf(request), what: "session.delete", subject: session });
       return reply.code(204).send(null);
     },
   );

@@ -79,7 +79,7 @@ test("an answer closes one escalation, is audited, and a second one is 409", asy
   expect([first.status, await first.json()]).toMatchObject([200, { turn_id: "turn_2", escalation: { status: "resolved", resolution: { value: "approve", note: "only this once" } } }]);
   expect([second.status, await second.json()]).toMatchObject([409, { code: "ESCALATION_CLOSED" }]);
   expect(inbox.decided).toHaveLength(1);
-  expect(server.audit).toMatchObject([{ what: "escalation.approve", subject: "escalation_1" }]);
+  expect(server.audit).toMatchObject([{ what: "escalation.approve", subject: "escalation_1", outcome: "done" }, { what: "escalation.approve", subject: "escalation_1", outcome: "ESCALATION_CLOSED" }]);
 });
 
 test("one that nobody will decide is dismissed, with a reason or without a body", async () => {
@@ -91,7 +91,7 @@ test("one that nobody will decide is dismissed, with a reason or without a body"
 
   expect([first.status, await first.json()]).toMatchObject([200, { status: "dismissed" }]);
   expect(second.status).toBe(409);
-  expect(server.audit).toMatchObject([{ what: "escalation.dismissed", subject: "escalation_1" }]);
+  expect(server.audit).toMatchObject(["done", "ESCALATION_CLOSED"].map((outcome) => ({ what: "escalation.dismissed", subject: "escalation_1", outcome })));
 });
 
 test.for([

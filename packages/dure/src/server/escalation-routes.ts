@@ -1,3 +1,4 @@
+import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -51,8 +52,12 @@ const note = z.string().max(NOTE_MOST).optional();
 const Params = z.object({ id: z.string().min(1).max(100) });
 const AnswerBody = z.object({ value: z.string().min(1).max(100).meta({ description: "The value of one of the suggested actions." }), note: note.meta({ description: "A hint, a reason." }) });
 
+function decided({ body, params }: FastifyRequest): { what: string; subject: string } {
+  return { what: `escalation.${(body as z.infer<typeof AnswerBody>).value}`, subject: (params as z.infer<typeof Params>).id };
+}
+
 /** The one inbox: what waits for a decision, and the decisions. */
-export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { inbox, audit }) => {
+export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { inbox }) => {
   if (!inbox) return;
 
   app.get(
@@ -76,13 +81,11 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
   app.post(
     "/v1/escalations/:id/answer",
     {
-      config: { scope: "admin" },
+      config: { scope: "admin", audit: decided },
       schema: { tags: ["escalations"], summary: "Decides; what waited for it goes on", params: Params, body: AnswerBody, response: { 200: z.object({ turn_id: z.string().nullable(), escalation: EscalationJson }), ...problems(400, 401, 403, 404, 409) } },
     },
     async (request) => {
-      const who = callerOf(request);
-      const { turn, escalation } = await inbox.answer(request.params.id, request.body, who);
-      audit?.({ who, what: `escalation.${request.body.value}`, subject: request.params.id });
+      const { turn, escalation } = await inbox.answer(request.params.id, request.body, callerOf(request));
       return { turn_id: turn, escalation: onWire(escalation) };
     },
   );
@@ -90,15 +93,10 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
   app.post(
     "/v1/escalations/:id/dismiss",
     {
-      config: { scope: "admin" },
+      config: { scope: "admin", audit: "escalation.dismissed" },
       schema: { tags: ["escalations"], summary: "Nobody will decide; what waited for it ends as if it had not been asked", params: Params, body: z.object({ note }).nullish(), response: { 200: EscalationJson, ...problems(400, 401, 403, 404, 409) } },
     },
-    async (request) => {
-      const who = callerOf(request);
-      const escalation = await inbox.dismiss(request.params.id, who, request.body?.note);
-      audit?.({ who, what: "escalation.dismissed", subject: request.params.id });
-      return onWire(escalation);
-    },
+    async (request) => onWire(await inbox.dismiss(request.params.id, callerOf(request), request.body?.note)),
   );
 };
 

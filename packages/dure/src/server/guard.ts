@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { DureError } from "../kernel/errors.ts";
 import type { Caller } from "../engine/api.ts";
-import { assertMay, decideOrigin, identify, isHostAllowed, isLoopbackAddress, isUnsafe, type Principal, type RouteScope } from "./access.ts";
+import { assertMay, countedAs, decideOrigin, identify, isHostAllowed, isLoopbackAddress, isUnsafe, type Principal, type RouteScope } from "./access.ts";
 import { assertQueryDecodes } from "./body.ts";
 import { SERVER_LIMITS } from "./limits.ts";
 import type { ServerParts } from "./server.ts";
 import type { SseStream } from "./sse.ts";
 
 export interface RequestLimits {
-  /** Requests per minute of one address that is not this machine's. Default 1 200. */
+  /** Requests per minute of one address that is not this machine's; of IPv6, of one /64 network. Default 1 200. */
   readonly perAddress?: number | undefined;
   /** Requests per minute of this machine's own addresses. Default 600 000: a brake for a runaway loop, not for a benchmark. */
   readonly perLoopback?: number | undefined;
@@ -30,12 +30,13 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
   const timeWindow = 60_000;
   const forAddress = (request: FastifyRequest): number =>
     isLoopbackAddress(request.ip) ? (limits.perLoopback ?? SERVER_LIMITS.perLoopback) : (limits.perAddress ?? SERVER_LIMITS.perAddress);
-  const countAddress = app.createRateLimit({ timeWindow, max: forAddress });
-  const countLogin = app.createRateLimit({ timeWindow, max: limits.logins ?? SERVER_LIMITS.logins });
+  const byAddress = (request: FastifyRequest): string => countedAs(request.ip);
+  const countAddress = app.createRateLimit({ timeWindow, max: forAddress, keyGenerator: byAddress });
+  const countLogin = app.createRateLimit({ timeWindow, max: limits.logins ?? SERVER_LIMITS.logins, keyGenerator: byAddress });
   const countToken = app.createRateLimit({
     timeWindow,
     max: (request) => limits.perToken ?? forAddress(request),
-    keyGenerator: (request) => request.principal?.caller.name ?? request.ip,
+    keyGenerator: (request) => request.principal?.caller.name ?? byAddress(request),
   });
   const knownPaths = new KnownPaths();
 

@@ -211,7 +211,7 @@ test("another tenant's job is unknown, a token needs the scope, and only an admi
 test("a server that closes says 202 with the job's id to whoever waits", async () => {
   await using closing = await startTestServer({ jobs: team.jobs, events: team.events, limits: { drainMs: 50 } });
   const waiting = closing.post("/v1/jobs", { agent: "ruda", target: "seum", message: "Please think about it" });
-  await expect.poll(() => closing.audit.length).toBe(1);
+  await expect.poll(() => closing.audit.map(({ outcome }) => outcome), { timeout: 20_000 }).toEqual(["done"]); // it is asked for, and its asker waits
 
   await closing.app.close();
   const answer = await waiting;

@@ -10,6 +10,7 @@ import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
 import { toWire } from "../kernel/wire.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
+import { deedIsDone } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
@@ -75,6 +76,14 @@ const AskBody = z.object({
   payload: z.looseObject({ kind: z.string() }).optional().meta({ description: "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at most 12 KiB as text, told whole." }),
 });
 
+/** Its job has no id yet. */
+function askedFor({ body }: FastifyRequest): { what: string; subject: string } {
+  const { agent, target, session } = body as z.infer<typeof AskBody>;
+  return { what: "job.ask", subject: `${agent}→${target ?? session ?? ""}` };
+}
+
+const PurgeBody = z.object({ older_than: duration });
+
 const AskHeaders = z.looseObject({
   "idempotency-key": z
     .string()
@@ -97,7 +106,7 @@ const NOTHING = z.null().meta({ description: "It has ended, and all was read." }
 
 /** Exchanges between agents: asked for, listed, watched, steered. Source: docs/spec/jobs §5. */
 export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { jobs, rooms, auth, audit } = parts;
+  const { jobs, rooms, auth } = parts;
   if (!jobs) return;
   const config = { scope: "jobs" as const };
   const params = z.object({ id: jobId });
@@ -117,7 +126,7 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
 
   app.post(
     "/v1/jobs",
-    { config, schema: { tags: ["jobs"], summary: "Lets one agent ask another: 200 when the exchange has ended, 202 while it goes on", headers: AskHeaders, body: AskBody, response: { 200: AskAnswer, 202: AskAccepted, ...problems(400, 401, 403, 404, 422) } } },
+    { config: { ...config, audit: askedFor }, schema: { tags: ["jobs"], summary: "Lets one agent ask another: 200 when the exchange has ended, 202 while it goes on", headers: AskHeaders, body: AskBody, response: { 200: AskAnswer, 202: AskAccepted, ...problems(400, 401, 403, 404, 422) } } },
     async (request, reply) => {
       const caller = callerOf(request);
       const { agent, target, session, wait_sec, max_turns, conversation_id, ...rest } = request.body;
@@ -125,7 +134,7 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       // A key of its own lets the job be asked for first and waited for then, so that its id is known when the server closes.
       const ask: AskRequest = { ...rest, requester: agent, agent: target, session, maxTurns: max_turns, conversationId: conversation_id, tenant: caller.tenant, key: given === undefined ? `http:${ulid()}` : `http:${caller.name}:${given}` };
       const { jobId } = (await jobs.ask({ ...ask, waitSec: 0 })) as { jobId: string };
-      audit?.({ who: caller, what: "job.ask", subject: jobId });
+      await deedIsDone(request, parts, jobId); // however long the answer takes
       const gone = closedSignal(reply.raw);
       const result = wait_sec === 0 ? ({ status: "accepted", jobId } as const) : await waitFor(jobs, { ...ask, waitSec: wait_sec }, jobId, { gone, closing: parts.closing });
       if (gone.aborted) return reply.hijack(); // nobody is left to answer; the job goes on
@@ -153,12 +162,10 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
 
   app.post(
     "/v1/jobs/purge",
-    { config: { scope: "admin" }, schema: { tags: ["jobs"], summary: "Removes finished jobs of everybody that are older", body: z.object({ older_than: duration }), response: { 200: z.object({ removed: z.int() }), ...problems(400, 401, 403) } } },
+    { config: { scope: "admin", audit: ({ body }) => ({ what: "jobs.purge", subject: (body as z.infer<typeof PurgeBody>).older_than }) }, schema: { tags: ["jobs"], summary: "Removes finished jobs of everybody that are older", body: PurgeBody, response: { 200: z.object({ removed: z.int() }), ...problems(400, 401, 403) } } },
     async (request) => {
-      const who = callerOf(request);
-      assertOfAllTenants(who, "PURGE_NOT_ALLOWED", "remove the jobs");
+      assertOfAllTenants(callerOf(request), "PURGE_NOT_ALLOWED", "remove the jobs");
       const removed = await jobs.purge({ olderThan: request.body.older_than as Duration });
-      audit?.({ who, what: "jobs.purge", subject: request.body.older_than });
       return { removed };
     },
   );
@@ -185,30 +192,23 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
 
   app.post(
     "/v1/jobs/:id/cancel",
-    { config, schema: { tags: ["jobs"], summary: "Cancels a job and all that it asked for, wherever they run", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409) } } },
+    { config: { ...config, audit: "job.cancel" }, schema: { tags: ["jobs"], summary: "Cancels a job and all that it asked for, wherever they run", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409) } } },
     async (request) => {
-      const who = callerOf(request);
-      const job = await jobs.cancel(request.params.id, { tenant: who.tenant, by: who.name });
-      audit?.({ who, what: "job.cancel", subject: job.jobId });
-      return jobToWire(job);
+      const { tenant, name: by } = callerOf(request);
+      return jobToWire(await jobs.cancel(request.params.id, { tenant, by }));
     },
   );
 
   app.post(
     "/v1/jobs/:id/retry",
-    { config, schema: { tags: ["jobs"], summary: "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) } } },
-    async (request) => {
-      const who = callerOf(request);
-      const job = await jobs.retry(request.params.id, { tenant: who.tenant });
-      audit?.({ who, what: "job.retry", subject: request.params.id });
-      return jobToWire(job);
-    },
+    { config: { ...config, audit: "job.retry" }, schema: { tags: ["jobs"], summary: "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) } } },
+    async (request) => jobToWire(await jobs.retry(request.params.id, { tenant: callerOf(request).tenant })),
   );
 
   app.post(
     "/v1/jobs/:id/speak",
     {
-      config,
+      config: { ...config, audit: "job.speak" },
       schema: {
         tags: ["jobs"],
         summary: "A person's words for the next exchange turn; they go before what the agents say",
@@ -218,9 +218,7 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       },
     },
     async (request, reply) => {
-      const who = callerOf(request);
-      await jobs.speak(request.params.id, request.body.text, { tenant: who.tenant, by: speakerOf(request, request.body.as_person) });
-      audit?.({ who, what: "job.speak", subject: request.params.id });
+      await jobs.speak(request.params.id, request.body.text, { tenant: callerOf(request).tenant, by: speakerOf(request, request.body.as_person) });
       return reply.code(202).send({ status: "heard" });
     },
   );

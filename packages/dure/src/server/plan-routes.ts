@@ -11,6 +11,7 @@ import type { RunFrame } from "../plans/run/plans.ts";
 import { isRunEnded, type RunOrder } from "../plans/run/run.ts";
 import { parseTestFeedback } from "../plans/workers/feedback.ts";
 import { hasScope } from "./access.ts";
+import { doneTo, refuseDeed } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
@@ -23,7 +24,7 @@ const name = z.string().min(1).max(200);
 const runId = z.string().min(1).max(100);
 const portId = z.string().min(1).max(64);
 const portIds = z.array(portId).max(10_000);
-const repository = z.string().min(1).max(1_000).optional().meta({ description: "Folder of the repository, from the team's folder. Default: as the plan says, else the team's." });
+const repository = z.string().min(1).max(1_000).optional().meta({ description: "Folder of the repository, from the team's folder. Default: as the plan says, else the team's. One that is neither the team's own nor named by a plan of its folder needs the scope admin." });
 const hint = z.string().trim().min(1).max(NOTE_MOST).optional();
 
 const planFile = z.string().min(1).max(300).meta({ description: "As it would be called; its ending chooses the reader: .yaml, .json or .md." });
@@ -98,9 +99,21 @@ const NOTHING = z.null().meta({ description: "It has ended, and all was read." }
 /** Bytes of a plan that is checked, and of a report of tests: Korean takes three per character. Source: our choice. */
 const LARGE_BODY = 4 * 1024 * 1024;
 
+/** The run has no id yet. */
+function begun({ body }: FastifyRequest): { what: string; subject: string } | undefined {
+  const { plan, file, dry_run } = body as z.infer<typeof StartBody>;
+  return dry_run === true ? undefined : { what: "run.start", subject: plan ?? file ?? "" };
+}
+
+/** Which runs are old enough, the cleaning finds out. */
+function toClean({ body }: FastifyRequest): { what: string; subject: string } | undefined {
+  const { run, dry_run } = (body as z.infer<typeof CleanBody>) ?? {};
+  return dry_run === true ? undefined : { what: "run.clean", subject: run ?? "" };
+}
+
 /** Plans, and the runs of plans: looked at with `plans:read`; begun, steered and merged with `plans:run`, for a plan runs shell commands. Source: docs/spec/plans §2. */
 export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { plans: desk, audit, closing } = parts;
+  const { plans: desk, closing } = parts;
   if (!desk) return;
   const { runs } = desk;
   const read = { scope: "plans:read" as const };
@@ -109,9 +122,10 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   const runParams = z.object({ id: runId });
   const portParams = z.object({ id: runId, port: portId });
   const tags = ["plans"];
+  const mayReachOut = (request: FastifyRequest): boolean => hasScope(request.principal!, "admin");
   /** Aborts when nobody is left to answer. */
   const whileAsked = (reply: FastifyReply): AbortSignal => AbortSignal.any([closedSignal(reply.raw), closing]);
-  const noted = (request: FastifyRequest, what: string, subject: string): void => audit?.({ who: callerOf(request), what, subject });
+  const does = (what: string): { scope: "plans:run"; audit: string } => ({ ...act, audit: what });
 
   // --- plans
 
@@ -155,7 +169,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       },
     },
     async (request, reply) => {
-      const { text, problems: found } = await desk.draft(request.body.goal, { repository: request.body.repository, signal: whileAsked(reply) });
+      const { text, problems: found } = await desk.draft(request.body.goal, { repository: request.body.repository, mayReachOut: mayReachOut(request), signal: whileAsked(reply) });
       return { text, problems: found.map(problemToWire) };
     },
   );
@@ -164,15 +178,15 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
 
   app.post(
     "/v1/runs",
-    { config: act, bodyLimit: LARGE_BODY, schema: { tags, summary: "Begins a run of a plan; with dry_run only says what would be done", headers: StartHeaders, body: StartBody, response: { 200: PlanViewJson, 202: RunJson, ...problems(400, 401, 403, 404, 409, 413, 422) } } },
+    { config: { ...act, audit: begun }, bodyLimit: LARGE_BODY, schema: { tags, summary: "Begins a run of a plan; with dry_run only says what would be done", headers: StartHeaders, body: StartBody, response: { 200: PlanViewJson, 202: RunJson, ...problems(400, 401, 403, 404, 409, 413, 422) } } },
     async (request, reply) => {
       const { plan = "", text, file = "plan.yaml", dry_run, ...rest } = request.body;
       const who = callerOf(request);
-      const choice: PlanChoice = { ...rest, source: text === undefined ? { name: plan } : { file, text }, mayReachOut: hasScope(request.principal!, "admin") };
+      const choice: PlanChoice = { ...rest, source: text === undefined ? { name: plan } : { file, text }, mayReachOut: mayReachOut(request) };
       if (dry_run) return reply.code(200).send(viewToWire(await desk.dryRun(choice, { signal: whileAsked(reply) })));
       const given = request.headers["idempotency-key"];
       const run = await desk.start({ ...choice, tenant: who.tenant, by: who.name, key: given === undefined ? undefined : `http:${who.name}:${given}` }, { signal: closing });
-      noted(request, "run.start", run.id);
+      doneTo(request, run.id);
       return reply.code(202).send(runToWire(run));
     },
   );
@@ -215,7 +229,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.post(
     "/v1/runs/:id/merge",
     {
-      config: act,
+      config: does("run.merge"),
       schema: {
         tags,
         summary: "Takes the result of a run over into a branch of the user's repository, with its files where the branch is checked out",
@@ -229,8 +243,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request) => {
       // Who asks may leave: half a merge would be worse than one that nobody waits for.
-      const { kind, target, commit, updated } = await desk.merge(request.params.id, { into: request.body?.into, tenant: callerOf(request).tenant, signal: closing });
-      noted(request, "run.merge", request.params.id);
+      const { kind, target, commit, updated } = await desk.merge(request.params.id, { into: request.body?.into, tenant: callerOf(request).tenant, mayReachOut: mayReachOut(request), signal: closing });
       return { kind, target, commit, updated: updated ?? null };
     },
   );
@@ -240,35 +253,34 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   async function order(request: FastifyRequest, reply: FastifyReply, id: string, wish: RunOrder): Promise<z.infer<typeof OrderAnswer>> {
     const { tenant, name: by } = callerOf(request);
     const { carriedOut } = await runs.order(id, wish, { tenant, by, signal: closing });
-    noted(request, `run.${wish.type}`, "port" in wish ? `${id}/${wish.port}` : id);
     void reply.code(carriedOut ? 200 : 202);
     return { carried_out: carriedOut, run: runToWire(await runs.get(id, { tenant })) };
   }
 
-  app.post("/v1/runs/:id/pause", { config: act, schema: { tags, summary: "Starts no more ports; what works goes on", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+  app.post("/v1/runs/:id/pause", { config: does("run.pause"), schema: { tags, summary: "Starts no more ports; what works goes on", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
     order(request, reply, request.params.id, { type: "pause" }),
   );
-  app.post("/v1/runs/:id/resume", { config: act, schema: { tags, summary: "Goes on with a paused run", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+  app.post("/v1/runs/:id/resume", { config: does("run.resume"), schema: { tags, summary: "Goes on with a paused run", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
     order(request, reply, request.params.id, { type: "resume" }),
   );
-  app.post("/v1/runs/:id/cancel", { config: act, schema: { tags, summary: "Ends a run; its workers are stopped, what they made is kept", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+  app.post("/v1/runs/:id/cancel", { config: does("run.cancel"), schema: { tags, summary: "Ends a run; its workers are stopped, what they made is kept", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
     order(request, reply, request.params.id, { type: "cancel" }),
   );
 
-  app.post("/v1/runs/:id/again", { config: act, schema: { tags, summary: "Merges a run again that has ended, or begins it where nothing had begun; what succeeded is not built again", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
+  app.post("/v1/runs/:id/again", { config: does("run.again"), schema: { tags, summary: "Merges a run again that has ended, or begins it where nothing had begun; what succeeded is not built again", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
     order(request, reply, request.params.id, { type: "again" }),
   );
 
   app.post(
     "/v1/runs/:id/extend",
-    { config: act, schema: { tags, summary: "Gives the run more tokens; what had stopped for want of them goes on", params: runParams, body: z.object({ tokens: z.int().min(1).max(1_000_000_000) }), response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
+    { config: does("run.extend"), schema: { tags, summary: "Gives the run more tokens; what had stopped for want of them goes on", params: runParams, body: z.object({ tokens: z.int().min(1).max(1_000_000_000) }), response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
     (request, reply) => order(request, reply, request.params.id, { type: "extend", tokens: request.body.tokens }),
   );
 
   app.post(
     "/v1/runs/clean",
     {
-      config: act,
+      config: { ...act, audit: toClean },
       schema: {
         tags,
         summary: "Removes files and refs of ended runs of this machine, oldest first, a page at a time; branches and the runs' history stay. What is on no branch, or in no commit, is kept unless force is set",
@@ -280,7 +292,9 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       const { older_than_ms: olderThanMs, dry_run: dryRun, ...rest } = request.body ?? {};
       const { tenant } = callerOf(request);
       const cleaned = await runs.clean({ ...rest, ...(olderThanMs !== undefined && { olderThanMs }), ...(dryRun !== undefined && { dryRun }) }, { tenant, signal: whileAsked(reply) });
-      if (dryRun !== true) for (const { run, outcome } of cleaned.items) if (outcome === "cleaned") noted(request, "run.clean", run);
+      const gone = cleaned.items.filter(({ outcome }) => outcome === "cleaned");
+      doneTo(request, ...gone.map(({ run }) => run));
+      if (gone.length === 0) refuseDeed(request, "NOTHING_CLEANED");
       return toWire(cleaned) as z.infer<typeof CleanAnswer>;
     },
   );
@@ -324,7 +338,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
 
   app.post(
     "/v1/runs/:id/ports/:port/retry",
-    { config: act, schema: { tags, summary: "Gives a failed port another try, then its dependents go on; an ended run goes on with it", params: portParams, body: RetryBody, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
+    { config: does("run.retry"), schema: { tags, summary: "Gives a failed port another try, then its dependents go on; an ended run goes on with it", params: portParams, body: RetryBody, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
     (request, reply) => {
       const { hint: words, tries = 1, by, tokens, time_ms, grant } = request.body ?? {};
       const wish: RunOrder = { type: "retry", port: request.params.port, tries, ...(by === "orchestrator" && { by }), ...(words !== undefined && { hint: words }), ...(tokens !== undefined && { tokens }), ...(time_ms !== undefined && { timeMs: time_ms }), ...(grant && { grant }) };
@@ -334,14 +348,14 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
 
   app.post(
     "/v1/runs/:id/ports/:port/skip",
-    { config: act, schema: { tags, summary: "Goes on without a port: one that works is stopped, what needs it is blocked", params: portParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
+    { config: does("run.skip"), schema: { tags, summary: "Goes on without a port: one that works is stopped, what needs it is blocked", params: portParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } },
     (request, reply) => order(request, reply, request.params.id, { type: "skip", port: request.params.port }),
   );
 
   app.post(
     "/v1/runs/:id/ports/:port/say",
     {
-      config: act,
+      config: does("run.say"),
       schema: {
         tags,
         summary: "Tells a member of a port's pair something; who listens hears it at once, the others in their next prompt",
@@ -354,7 +368,6 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       const { id, port } = request.params;
       const { tenant, name: by } = callerOf(request);
       const said = await runs.say(id, port, request.body, { tenant, by });
-      noted(request, "run.say", `${id}/${port}`);
       return reply.code(202).send(said);
     },
   );

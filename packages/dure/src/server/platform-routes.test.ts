@@ -285,6 +285,7 @@ describe("/openapi.json", () => {
       "/v1/agent/sessions/{session_id}",
       "/v1/agent/turns/{turn_id}/stop",
       "/v1/agent/turns/{turn_id}/stream",
+      "/v1/audit",
       "/v1/events",
       "/v1/login",
       "/v1/logout",

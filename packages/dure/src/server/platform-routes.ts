@@ -71,7 +71,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
       if (auth === "open") return reply.code(204).send(null);
       const record = await auth.verify(request.body.token);
       if (!record) throw tokenInvalid();
-      parts.audit?.({ who: { tenant: record.tenant, name: record.id }, what: "login", subject: record.id });
+      await parts.audit?.note({ tenant: record.tenant, name: record.id, what: "login", subject: record.id });
       return reply.code(204).header("set-cookie", cookieHeader(request.body.token, { secure: isSecure(request) })).send(null);
     },
   );
@@ -81,7 +81,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     { config: { scope: "public" }, schema: { tags: ["access"], summary: "Take the cookie back", response: { 204: NOTHING, ...problems(403) } } },
     async (request, reply) => {
       const principal = await stranger(request, parts);
-      if (principal && principal.proof !== "none") parts.audit?.({ who: principal.caller, what: "logout", subject: principal.caller.name });
+      if (principal && principal.proof !== "none") await parts.audit?.note({ tenant: principal.caller.tenant, name: principal.caller.name, what: "logout", subject: principal.caller.name });
       return reply.code(204).header("set-cookie", cookieHeader("", { secure: isSecure(request) })).send(null);
     },
   );
@@ -121,12 +121,10 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
   if (reload) {
     app.post(
       "/v1/reload",
-      { config: { scope: "admin" }, schema: { tags: ["operation"], summary: "Reads configuration, agents, personas and services anew; turns that run finish on theirs", response: { 200: ReloadAnswer, ...problems(400, 401, 403, 409) } } },
+      { config: { scope: "admin", audit: () => ({ what: "team.reload", subject: "team" }) }, schema: { tags: ["operation"], summary: "Reads configuration, agents, personas and services anew; turns that run finish on theirs", response: { 200: ReloadAnswer, ...problems(400, 401, 403, 409) } } },
       async (request) => {
-        const who = callerOf(request);
-        assertOfAllTenants(who, "RELOAD_NOT_ALLOWED", "reload the team");
+        assertOfAllTenants(callerOf(request), "RELOAD_NOT_ALLOWED", "reload the team");
         const { services, agents, restart } = await reload();
-        parts.audit?.({ who, what: "team.reload", subject: "team" });
         return { services: [...services], agents: [...agents], restart: [...restart] };
       },
     );

@@ -6,6 +6,7 @@ import { toWire } from "../kernel/wire.ts";
 import type { StoredMessage } from "../rooms/room-store.ts";
 import type { RoomPerson } from "../rooms/rooms.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
+import { refuseDeed } from "./audit.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
@@ -77,11 +78,22 @@ const CollaborateAnswer = z.union([
   z.object({ ok: z.literal(false), code: z.string(), message: z.string(), hint: z.string(), escalated: z.boolean() }),
 ]);
 
+const PauseBody = z.object({ paused: z.boolean(), adapter: z.string().max(50).default("web") });
+
+function paused({ body, params }: FastifyRequest): { what: string; subject: string } {
+  return { what: (body as z.infer<typeof PauseBody>).paused ? "agent.pause" : "agent.resume", subject: (params as { agent: string }).agent };
+}
+
+function handedOn({ body }: FastifyRequest): { what: string; subject: string } {
+  const { agent, target_agent } = body as z.infer<typeof CollaborateBody>;
+  return { what: "collaborate", subject: `${agent}→${target_agent}` };
+}
+
 /** A body with a text of 100,000 characters, each written as \uXXXX, and the rest of it. */
 const POST_BYTES = 640 * 1024;
 
 /** Rooms, threads, messages, agents. Source: docs/spec/collaboration §9. */
-export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms, auth, audit }) => {
+export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms, auth }) => {
   if (!rooms) return;
   const config = { scope: "rooms" as const };
 
@@ -172,21 +184,18 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.post(
     "/v1/threads/:id/resume",
-    { config, schema: { tags: ["rooms"], summary: "Lifts what a guard has stopped, in a thread or a room", params: z.object({ id: placeId }), body: AsPerson.optional(), response: { 200: z.object({ state: z.string() }), ...problems(400, 401, 403, 404, 409) } } },
+    { config: { ...config, audit: "thread.resume" }, schema: { tags: ["rooms"], summary: "Lifts what a guard has stopped, in a thread or a room", params: z.object({ id: placeId }), body: AsPerson.optional(), response: { 200: z.object({ state: z.string() }), ...problems(400, 401, 403, 404, 409) } } },
     async (request) => {
       const who = whoAsks(request, request.body?.as_person, false);
-      const answer = await rooms.resume(request.params.id, { ...who, person: who.person === "" ? callerOf(request).name : who.person });
-      audit?.({ who: callerOf(request), what: "thread.resume", subject: request.params.id });
-      return answer;
+      return rooms.resume(request.params.id, { ...who, person: who.person === "" ? callerOf(request).name : who.person });
     },
   );
 
   app.delete(
     "/v1/threads/:id/participants/:agent",
-    { config, schema: { tags: ["rooms"], summary: "Takes an agent out of a thread", params: z.object({ id: placeId, agent: placeId }), querystring: AsPerson, response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    { config: { ...config, audit: "thread.remove_participant" }, schema: { tags: ["rooms"], summary: "Takes an agent out of a thread", params: z.object({ id: placeId, agent: placeId }), querystring: AsPerson, response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
       await rooms.removeParticipant(request.params.id, request.params.agent, whoAsks(request, request.query.as_person, false));
-      audit?.({ who: callerOf(request), what: "thread.remove_participant", subject: `${request.params.id}/${request.params.agent}` });
       return reply.code(204).send(null);
     },
   );
@@ -207,11 +216,10 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.post(
     "/v1/agents/:agent/pause",
-    { config: { scope: "admin" }, schema: { tags: ["rooms"], summary: "Pauses an agent's account, or readies it again", params: z.object({ agent: placeId }), body: z.object({ paused: z.boolean(), adapter: z.string().max(50).default("web") }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    { config: { scope: "admin", audit: paused }, schema: { tags: ["rooms"], summary: "Pauses an agent's account, or readies it again", params: z.object({ agent: placeId }), body: PauseBody, response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
       assertOfAllTenants(callerOf(request), "PAUSE_NOT_ALLOWED", "pause an agent");
       await rooms.pause(request.body.adapter, request.params.agent, request.body.paused);
-      audit?.({ who: callerOf(request), what: request.body.paused ? "agent.pause" : "agent.resume", subject: request.params.agent });
       return reply.code(204).send(null);
     },
   );
@@ -219,7 +227,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   app.post(
     "/v1/collaborate",
     // Nobody speaks as an agent but its operators.
-    { config: { scope: "admin" }, schema: { tags: ["rooms"], summary: "Hands work to an agent on behalf of another one", body: CollaborateBody, response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) } } },
+    { config: { scope: "admin", audit: handedOn }, schema: { tags: ["rooms"], summary: "Hands work to an agent on behalf of another one", body: CollaborateBody, response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) } } },
     async (request) => {
       const { agent, target_agent, message, topic, thread_id, channel_id, thread_name, attachments, idempotency_key } = request.body;
       assertOfAllTenants(callerOf(request), "COLLABORATE_NOT_ALLOWED", "speak as an agent");
@@ -227,7 +235,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         { agent },
         { targetAgent: target_agent, message, topic, threadId: thread_id, channelId: channel_id, threadName: thread_name, attachments, idempotencyKey: idempotency_key },
       );
-      audit?.({ who: callerOf(request), what: "collaborate", subject: `${agent}→${target_agent}` });
+      if (!result.ok) refuseDeed(request, result.code);
       return toWire(result) as z.infer<typeof CollaborateAnswer>;
     },
   );

@@ -15,6 +15,7 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { assertBindable } from "./access.ts";
+import { auditRequests, auditRoutes, refuseDeed, type AuditBook } from "./audit.ts";
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
 import { costRoutes, type CostBook } from "./cost-routes.ts";
@@ -69,8 +70,8 @@ export interface ServerOptions {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` says who asks. Default none: the peer of the connection asks. */
   readonly trustProxy?: readonly string[] | undefined;
-  /** Told of what people do: stop, delete, log in and out. Must not throw. */
-  readonly audit?: ((entry: AuditEntry) => void) | undefined;
+  /** Where it is written down what people do, before they do it. Absent: nowhere, and its route is not there. */
+  readonly audit?: AuditBook | undefined;
 }
 
 export interface ServerLimits extends RequestLimits, SseLimits {
@@ -83,14 +84,6 @@ export interface ServerLimits extends RequestLimits, SseLimits {
 export interface Health {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>;
-}
-
-export interface AuditEntry {
-  readonly who: { readonly tenant: string; readonly name: string };
-  /** Such as `turn.stop`, `session.delete`, `login`. */
-  readonly what: string;
-  /** Id of what it was done to. */
-  readonly subject: string;
 }
 
 /** What all routes of a server share. */
@@ -141,12 +134,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   app.after(() => {
     guardRequests(app, parts);
+    auditRequests(app, parts);
     void app.register(conversationRoutes, parts);
     void app.register(escalationRoutes, parts);
     void app.register(roomRoutes, parts);
     void app.register(jobRoutes, parts);
     void app.register(planRoutes, parts);
     void app.register(costRoutes, parts);
+    void app.register(auditRoutes, parts);
     void app.register(platformRoutes, parts);
     void app.register(dashboardRoutes, parts);
   });
@@ -246,6 +241,7 @@ const DISCARD_BYTES = 32 * 1024 * 1024;
 async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const error = asDureError(thrown, { bodyBytes: request.routeOptions.bodyLimit });
   const status = statusOf(error);
+  refuseDeed(request, error.code);
   if (status === 500) {
     const cause = error.cause ?? error;
     logger.error({ request: request.id, error: messageOf(cause), code: codeOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, `request ${request.id} failed`);

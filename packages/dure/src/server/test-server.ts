@@ -3,7 +3,9 @@ import type { FastifyInstance } from "fastify";
 import { systemClock } from "../kernel/clock.ts";
 import type { EventFilter, PlatformEvent } from "../kernel/platform-events.ts";
 import type { EventFrame, EventSource } from "./event-source.ts";
-import { createServer, startServer, type AuditEntry, type ServerOptions } from "./server.ts";
+import type { AuditEntry, AuditPage, Deed } from "../durable/audit-log.ts";
+import type { AuditBook } from "./audit.ts";
+import { createServer, startServer, type ServerOptions } from "./server.ts";
 import { News, TestConversations } from "./test-conversations.ts";
 
 /** A server on a free port of this machine, with doubles behind it. */
@@ -13,7 +15,8 @@ export interface TestServer extends AsyncDisposable {
   readonly app: FastifyInstance;
   readonly conversations: TestConversations;
   readonly events: TestEvents;
-  readonly audit: AuditEntry[];
+  /** Its audit log, the oldest first. */
+  readonly audit: readonly AuditEntry[];
   /** Lines of the log, as JSON text. */
   readonly log: string[];
   fetch(path: string, init?: RequestInit): Promise<Response>;
@@ -25,7 +28,7 @@ export interface TestServer extends AsyncDisposable {
 export async function startTestServer(options: Partial<ServerOptions> = {}, port = 0): Promise<TestServer> {
   const conversations = new TestConversations();
   const events = new TestEvents();
-  const audit: AuditEntry[] = [];
+  const audit = new TestAudit();
   const log: string[] = [];
   const write = (fields: object, message: string): void => void log.push(JSON.stringify({ ...fields, message }));
   const app = createServer({
@@ -39,7 +42,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, port
     clock: systemClock,
     version: "0.1.0",
     locale: "ko",
-    audit: (entry) => void audit.push(entry),
+    audit,
     ...options,
   });
   const { url, port: bound } = await startServer(app, { port });
@@ -50,12 +53,40 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, port
     app,
     conversations,
     events,
-    audit,
+    audit: audit.all,
     log,
     fetch: get,
     post: (path, body, headers = {}) => get(path, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),
     [Symbol.asyncDispose]: async () => app.close(),
   };
+}
+
+/** An audit log in memory. */
+class TestAudit implements AuditBook {
+  readonly all: (AuditEntry & { subject: string; outcome: string | null })[] = [];
+
+  async begin(deed: Deed): Promise<number> {
+    return this.#write(deed, null);
+  }
+
+  async end(id: number, { outcome, subjects = [] }: { outcome: string; subjects?: readonly string[] }): Promise<void> {
+    const entry = this.all[id]!;
+    const [first = entry.subject, ...more] = subjects;
+    Object.assign(entry, { outcome, subject: first });
+    for (const subject of more) this.#write({ ...entry, subject }, outcome);
+  }
+
+  async note(deed: Deed): Promise<void> {
+    this.#write(deed, "done");
+  }
+
+  async list(): Promise<AuditPage> {
+    return { items: this.all.toReversed(), nextCursor: null };
+  }
+
+  #write({ tenant, name, what, subject }: Deed, outcome: string | null): number {
+    return this.all.push({ id: this.all.length, at: 1, person: null, tenant, name, what, subject, outcome }) - 1;
+  }
 }
 
 /** A log of events in memory: position `1.0.<n>`. */

@@ -232,7 +232,7 @@ test("each call of an agent is in the books with its tokens, and with its cost w
   expect(await costs("?days=91")).toMatchObject({ status: 400 });
 });
 
-test("who stopped and forgot stands in the audit log, with the name of the token", async () => {
+test("who stopped and forgot stands in the audit log, with the name of the token, and what was refused; a tenant reads its own", async () => {
   const gate = Promise.withResolvers<void>();
   const slow = defineService({ name: "desk", agents: {}, flows: { DEFAULT: flow(async (turn) => (await gate.promise, turn.done({ message: "Yes." }))) } });
   await using stored = await testDatabase();
@@ -247,11 +247,37 @@ test("who stopped and forgot stands in the audit log, with the name of the token
   await expect.poll(() => ask("DELETE", "/v1/agent/sessions/s1", token), { timeout: 20_000 }).toBe(204);
   expect(await ask("DELETE", "/v1/agent/sessions/nobody", token)).toBe(404);
 
-  const written = (): Promise<unknown> => stored.database.query({ text: "select tenant, name, what, subject from dure.audit order by id" });
-  await expect.poll(written, { timeout: 20_000 }).toEqual([
-    { tenant: "acme", name: record.id, what: "turn.stop", subject: turnId },
-    { tenant: "acme", name: record.id, what: "session.delete", subject: "s1" },
+  const written = await stored.database.query<{ what: string; outcome: string | null }>({ text: "select tenant, name, what, subject, outcome from dure.audit order by id" });
+  const [stopped, ...forgotten] = written.filter(({ outcome }) => outcome !== "SESSION_BUSY"); // as long as the stopped turn was ending
+  expect(stopped).toEqual({ tenant: "acme", name: record.id, what: "turn.stop", subject: turnId, outcome: "done" });
+  expect(forgotten).toEqual([
+    { tenant: "acme", name: record.id, what: "session.delete", subject: "s1", outcome: "done" },
+    { tenant: "acme", name: record.id, what: "session.delete", subject: "nobody", outcome: "SESSION_UNKNOWN" },
   ]);
+
+  const tokens = new PostgresTokenStore({ database: stored.database });
+  const [own, other] = [await tokens.create({ name: "jun", tenant: "acme", scopes: ["admin"] }), await tokens.create({ name: "sora", tenant: "other", scopes: ["admin"] })];
+  const read = async (bearer: string, query = ""): Promise<unknown> => (await fetch(`${url}/v1/audit${query}`, { headers: { authorization: `Bearer ${bearer}` } })).json();
+  const entry = { tenant: "acme", name: record.id, person: "mina", what: "turn.stop", subject: turnId, outcome: "done" };
+  for (const bearer of [own.token, TOKEN]) expect(await read(bearer, "?what=turn.*&name=mina")).toEqual({ items: [{ id: expect.any(Number), at: expect.any(Number), ...entry }], next_cursor: null });
+  expect(await read(other.token)).toEqual({ items: [], next_cursor: null });
+  expect(await ask("GET", "/v1/audit", token)).toBe(403);
+  expect(await read(TOKEN, "?cursor=x")).toMatchObject({ status: 400, code: "CURSOR_INVALID" });
+});
+
+test("what cannot be written down is not done: 503, and the session is still there", async () => {
+  const desk = defineService({ name: "desk", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: "Yes." })) } });
+  await using stored = await testDatabase();
+  await using started = await start(stored.url, { services: { desk } }, {});
+  const { url, engine } = started.team;
+  await engine.turn({ session: "s1", message: "hello" }, { caller: { tenant: "", name: "mina" } }).done;
+  await stored.database.query({ text: "alter table dure.audit add constraint full_disk check (what <> 'session.delete') not valid" });
+
+  const refused = await fetch(`${url}/v1/agent/sessions/s1`, { method: "DELETE" });
+  const kept = await fetch(`${url}/v1/agent/sessions/s1`);
+
+  expect([refused.status, await refused.json()]).toMatchObject([503, { code: "AUDIT_UNAVAILABLE" }]);
+  expect([kept.status, await kept.json()]).toMatchObject([200, { history: [{ content: "hello" }, { content: "Yes." }] }]);
 });
 
 test("a session that was forgotten left no word behind, and who takes its id finds nothing of it", { timeout: 60_000 }, async () => {

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { messageOf, type DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { AuditLog } from "../durable/audit-log.ts";
 import { BUDGET_RULES } from "../durable/budgets.ts";
 import { Database, type DatabaseTarget } from "../durable/database.ts";
 import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
@@ -262,11 +263,7 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
       logins: settings.logins,
       drainMs: settings.drainMs,
     },
-    audit: (entry) => {
-      database
-        .query({ name: "audit", text: "insert into dure.audit (tenant, name, what, subject) values ($1, $2, $3, $4)" }, [entry.who.tenant, entry.who.name, entry.what, entry.subject])
-        .catch((error: unknown) => logger.error({ ...entry, error: messageOf(error) }, "an entry of the audit log could not be written"));
-    },
+    audit: new AuditLog({ database }),
   });
   defer("the server", () => app.close());
   lease.signal.throwIfAborted();

@@ -233,6 +233,9 @@ describe("good calls", () => {
     await expectGood("GET /readyz", 200);
     await expectGood("GET /metrics", 200);
     await expectGood("GET /v1/costs?days=7", 200);
+    await expectGood("GET /v1/audit?what=job.*&name=nobody&subject=job_1&search=%EB%A3%A8%EB%8B%A4&limit=2&cursor=9", 200);
+    const { body } = await expectGood("GET /v1/audit?what=login", 200);
+    expect(body).toMatchObject({ items: [{ person: "guest", outcome: "done" }] });
   });
 });
 
@@ -311,6 +314,9 @@ test.each([
   ["GET /v1/agents", 401, { token: null }],
   ["POST /v1/agents/nobody/pause", 404, { body: { paused: true } }],
   ["POST /v1/collaborate", 400, { body: { agent: "ruda" } }],
+  ["GET /v1/audit?cursor=nonsense", 400],
+  ["GET /v1/audit?limit=0", 400],
+  ["GET /v1/audit", 401, { token: null }],
   ["GET /v1/jobs?status=LOST", 400],
   ["GET /v1/jobs", 401, { token: null }],
   ["POST /v1/jobs", 400, { body: { agent: "ruda", target: "eden", message: "" } }],
@@ -361,6 +367,7 @@ test("refusals that need something before them are documented as well", async ()
   await expectGood("POST /v1/agent/chat", 200, { ...chat("key", "하나", { service: "desk" }), headers: { "idempotency-key": "k" } });
   await expectRefused("POST /v1/agent/chat", 422, { ...chat("key", "둘", { service: "desk" }), headers: { "idempotency-key": "k" } });
   await expectRefused("GET /metrics", 403, { token: team.guest });
+  await expectRefused("GET /v1/audit", 403, { token: team.guest });
   await expectRefused("POST /v1/escalations/escalation_0/answer", 403, { body: { value: "approve" }, token: team.guest });
   await expectRefused("POST /v1/escalations/escalation_0/dismiss", 403, { token: team.guest });
   await expectRefused("GET /v1/jobs", 403, { token: team.guest });

@@ -50,6 +50,27 @@ test("a turn outlives a cut of every connection at once", { timeout: 1_800_000 }
   for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) await expectWholeAfterCut(n, ofTurn, { everyLine: true });
 });
 
+/** The last one here: it kills the server. */
+test("what a process was doing for somebody when it died stands in the audit log as begun, with no outcome", { timeout: 180_000 }, async () => {
+  const { session } = await transferWhole();
+  const audit = (): Promise<unknown> => world.database.query({ text: "select name, what, subject, outcome from dure.audit" });
+  const begun = [{ name: "127.0.0.1", what: "session.delete", subject: session, outcome: null }];
+  const holder = await world.database.connectSession();
+  try {
+    await holder.query("begin");
+    await holder.query("select from dure.sessions where id = $1 for update", [session]); // the deed waits for it, its entry does not
+    const answer = fetch(`${await server.url}/v1/agent/sessions/${session}`, { method: "DELETE" }).then(({ status }) => status, () => "cut");
+    await expect.poll(audit, { timeout: 20_000 }).toEqual(begun);
+
+    await server.kill();
+
+    expect(await answer).toBe("cut");
+  } finally {
+    await holder.end();
+  }
+  expect(await audit()).toEqual(begun);
+});
+
 async function expectWholeAfterCut(n: number, test: MessageTest, { everyLine = false } = {}): Promise<{ wasCut: boolean }> {
   let last = "";
   const cut = world.proxy.cut(

@@ -16,9 +16,10 @@ create table dure.audit (
   tenant text not null,
   name text not null,
   what text not null,
-  subject text not null
+  subject text not null,
+  outcome text default 'done' -- or the code of a refusal; null: begun, and nobody knows how it ended
 );
-create index audit_at on dure.audit using brin (at);
+create index audit_at on dure.audit (at);
 
 -- One answer closes one question, settles the effect that it is about, and starts a turn in the session that waits for it, of the
 -- service that asked.

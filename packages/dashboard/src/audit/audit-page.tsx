@@ -1,0 +1,114 @@
+import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconClipboardList, IconSearch } from "@tabler/icons-react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { AuditEntry } from "dure/client";
+import { useEffect, useState, type ReactNode } from "react";
+import { useParts } from "../app-parts.tsx";
+import { useLanguage, useText } from "../language.tsx";
+import { momentOf } from "../when.ts";
+import { deedOf, DEED_KINDS, endOf, pageOf, whoOf } from "./words.ts";
+import "./audit.css";
+
+/** Entries that are read at once. */
+const PAGE = 50;
+/** The log has no events of its own; this often it is read again, milliseconds. */
+const READ_EVERY_MS = 10_000;
+/** The server is asked when nobody has typed for so long, milliseconds. */
+const REST_MS = 250;
+
+/** Who approved, cancelled, merged, changed what; the newest first. */
+export function AuditPage(): ReactNode {
+  const text = useText();
+  const { client } = useParts();
+  const [kind, setKind] = useState("");
+  const [words, setWords] = useState("");
+  const [search] = useDebouncedValue(words.trim(), REST_MS);
+  const log = useInfiniteQuery({
+    queryKey: ["audit", kind, search],
+    queryFn: ({ signal, pageParam }) => client.audit({ what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
+  });
+  useEffect(() => {
+    document.title = `${text.audit.pageTitle} · dure`;
+  }, [text]);
+  const isFiltered = kind !== "" || search !== "";
+  return (
+    <div className="audit">
+      <header>
+        <h1>{text.audit.pageTitle}</h1>
+        <p className="soft">{text.audit.lead}</p>
+      </header>
+      <div className="audit-filters" role="search">
+        <NativeSelect aria-label={text.audit.kind} value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)} data={[{ value: "", label: text.audit.allKinds }, ...DEED_KINDS.map((value) => ({ value, label: text.audit.kinds[value] }))]} />
+        <TextInput value={words} onChange={({ currentTarget }) => setWords(currentTarget.value)} placeholder={text.audit.search} aria-label={text.audit.search} leftSection={<IconSearch size={15} />} />
+      </div>
+      {log.error !== null && (
+        <div className="problem" role="alert">
+          <p>{log.error.message}</p>
+          <div className="problem-actions">
+            <Button size="compact-sm" variant="default" onClick={() => void log.refetch()}>
+              {text.connection.retry}
+            </Button>
+          </div>
+        </div>
+      )}
+      {log.data?.length === 0 && (
+        <div className="audit-empty">
+          <IconClipboardList size={30} stroke={1.4} aria-hidden />
+          <p>{isFiltered ? text.audit.noMatch : text.audit.empty}</p>
+          <p className="soft small">{isFiltered ? text.audit.noMatchHint : text.audit.emptyHint}</p>
+        </div>
+      )}
+      {log.data !== undefined && log.data.length > 0 && (
+        <ol className="audit-list" aria-label={text.audit.pageTitle}>
+          {log.data.map((entry) => (
+            <Entry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      )}
+      {log.hasNextPage && (
+        <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
+          {text.audit.older}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Entry({ entry }: { entry: AuditEntry }): ReactNode {
+  const { text, language } = useLanguage();
+  const { at, tenant, what, subject, outcome } = entry;
+  const end = endOf(outcome);
+  return (
+    <li>
+      <strong>{deedOf(what, text)}</strong>
+      <span className="audit-end" data-end={end}>{end === "refused" ? text.audit.ends.refused(outcome ?? "") : text.audit.ends[end]}</span>
+      <span className="soft small">
+        {whoOf(entry)}
+        {tenant !== "" && ` (${tenant})`} · <time dateTime={new Date(at).toISOString()}>{momentOf(at, language)}</time>
+      </span>
+      {subject !== "" && <Subject subject={subject} />}
+    </li>
+  );
+}
+
+function Subject({ subject }: { subject: string }): ReactNode {
+  const page = pageOf(subject);
+  const words = <code>{subject}</code>;
+  switch (page?.to) {
+    case "job":
+      return <Link to="/jobs/$id" params={{ id: page.id }} className="audit-subject">{words}</Link>;
+    case "run":
+      return <Link to="/plans/runs/$run" params={{ run: page.id }} className="audit-subject">{words}</Link>;
+    case "place":
+      return <Link to="/rooms/$place" params={{ place: page.id }} className="audit-subject">{words}</Link>;
+    case undefined:
+      return <span className="audit-subject">{words}</span>;
+  }
+}

@@ -1,0 +1,31 @@
+import type { AuditEntry } from "dure/client";
+import type { Text } from "../text.ts";
+
+/** Kinds of deeds that can be asked for alone, in the order of the menu. */
+export const DEED_KINDS = ["escalation", "run", "job", "thread", "agent", "session", "turn", "token", "team"] as const;
+
+/** What was done, in words. The answers to escalations are their raisers' own. Pure. */
+export function deedOf(what: string, text: Text): string {
+  const known: Readonly<Record<string, string>> = text.audit.deeds;
+  const answer = /^escalation\.(.+)$/u.exec(what)?.[1];
+  return (Object.hasOwn(known, what) ? known[what] : undefined) ?? (answer === undefined ? what : text.audit.answered(answer));
+}
+
+/** Who it was: the person of a token, an agent, or what else stands there. Pure. */
+export function whoOf({ person, name }: Pick<AuditEntry, "person" | "name">): string {
+  return person ?? name.replace(/^(agent|cli):/u, "");
+}
+
+/** How it ended. Pure. */
+export function endOf(outcome: string | null): "done" | "refused" | "unknown" {
+  if (outcome === null) return "unknown";
+  return outcome === "done" ? "done" : "refused";
+}
+
+/** The page of what it was done to, where there is one. Pure. */
+export function pageOf(subject: string): { to: "job" | "run" | "place"; id: string } | undefined {
+  const [id = ""] = subject.split("/", 1);
+  if (id.startsWith("job_")) return { to: "job", id };
+  if (id.startsWith("run_")) return { to: "run", id };
+  return id.startsWith("thread_") ? { to: "place", id } : undefined;
+}

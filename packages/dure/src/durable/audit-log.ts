@@ -1,0 +1,131 @@
+import { DureError } from "../kernel/errors.ts";
+import type { Queryable } from "./database.ts";
+
+/** What somebody does, and to what. */
+export interface Deed {
+  readonly tenant: string;
+  /** Id of the token, `cli:<user>`, `agent:<id>`; the address of the caller on a server without tokens. */
+  readonly name: string;
+  /** Such as `job.cancel`, `escalation.approve`, `login`. */
+  readonly what: string;
+  /** Id of what it is done to; empty where that is known only afterwards. */
+  readonly subject: string;
+}
+
+export interface AuditEntry extends Deed {
+  readonly id: number;
+  /** When it was begun, milliseconds since the epoch. */
+  readonly at: number;
+  /** For whom the token was made; null where no token is known by that name. */
+  readonly person: string | null;
+  /** `done`, or the code of the refusal. Null: it was begun, and nobody knows how it ended. It may be under way, or its process has died. */
+  readonly outcome: string | null;
+}
+
+export interface AuditFilter {
+  /** Of this tenant alone; undefined: of all. */
+  readonly tenant?: string | undefined;
+  /** One deed, or all of a kind: `job.*`. */
+  readonly what?: string | undefined;
+  /** As it stands there, or the name that a token was made for. */
+  readonly name?: string | undefined;
+  readonly subject?: string | undefined;
+  /** Stands in one of the four, whatever the case. */
+  readonly search?: string | undefined;
+  /** 1 to 200. Default 50. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+export interface AuditPage {
+  readonly items: readonly AuditEntry[];
+  /** Null on the last page. */
+  readonly nextCursor: string | null;
+}
+
+/** Entries that one page holds at most. */
+const PAGE_MOST = 200;
+
+/**
+ * Who did what. A deed is written down before it is done (`begin`) and its outcome after (`end`), so that a process which dies in
+ * between leaves an entry that says so, and what could not be written down is not done. Source: docs/spec/platform §6.
+ */
+export class AuditLog {
+  readonly #database: Queryable;
+
+  constructor({ database }: { database: Queryable }) {
+    this.#database = database;
+  }
+
+  /** Has committed when it resolves. Gives the entry's id for `end`. */
+  async begin(deed: Deed): Promise<number> {
+    const [row] = await this.#database.query<{ id: number }>(WRITE, [...valuesOf(deed), null]);
+    return row!.id;
+  }
+
+  /** The first outcome holds. `subjects`: what it was done to after all; of several each has an entry of its own. */
+  async end(id: number, { outcome, subjects = [] }: { outcome: string; subjects?: readonly string[] }): Promise<void> {
+    await this.#database.query(END, [id, outcome, subjects.map(storableText)]);
+  }
+
+  /** A deed that is done. */
+  async note(deed: Deed): Promise<void> {
+    await this.#database.query(WRITE, [...valuesOf(deed), "done"]);
+  }
+
+  /** The newest first. @throws CURSOR_INVALID */
+  async list({ tenant, what, name, subject, search, limit = 50, cursor }: AuditFilter = {}): Promise<AuditPage> {
+    const most = Math.min(limit, PAGE_MOST);
+    const kind = what?.endsWith(".*") ? what.slice(0, -1) : undefined;
+    const values = [tenant, kind === undefined ? what : undefined, kind, name, subject, search?.toLowerCase(), readCursor(cursor)].map((value) => (typeof value === "string" ? storableText(value) : (value ?? null)));
+    const rows = await this.#database.query<Omit<AuditEntry, "at"> & { readonly at: Date }>(LIST, [...values, most + 1]);
+    const items = rows.slice(0, most).map((row) => ({ ...row, at: row.at.getTime() }));
+    return { items, nextCursor: rows.length > most ? String(items.at(-1)!.id) : null };
+  }
+}
+
+function valuesOf({ tenant, name, what, subject }: Deed): readonly string[] {
+  return [tenant, name, what, subject].map(storableText);
+}
+
+/** What PostgreSQL's text refuses becomes U+FFFD. */
+function storableText(text: string): string {
+  return text.replaceAll("\u0000", "\uFFFD");
+}
+
+/** The id of the last entry of a page. */
+function readCursor(cursor: string | undefined): number | undefined {
+  if (cursor === undefined) return undefined;
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, { class: "input", hint: "Give back next_cursor as it was, or leave it out." });
+}
+
+const WRITE = { name: "audit.write", text: "insert into dure.audit (tenant, name, what, subject, outcome) values ($1, $2, $3, $4, $5) returning id" };
+
+const END = {
+  name: "audit.end",
+  text: `
+    with ended as (
+      update dure.audit set outcome = $2, subject = coalesce(($3::text[])[1], subject)
+       where id = $1 and outcome is null
+      returning tenant, name, what
+    )
+    insert into dure.audit (tenant, name, what, subject, outcome)
+    select ended.tenant, ended.name, ended.what, more.subject, $2
+      from ended, unnest(($3::text[])[2:]) as more(subject)`,
+};
+
+const LIST = {
+  name: "audit.list",
+  text: `
+    select a.id, a.at, a.tenant, a.name, t.name as person, a.what, a.subject, a.outcome
+      from dure.audit a left join dure.tokens t on t.id = a.name
+     where ($1::text is null or a.tenant = $1)
+       and ($2::text is null or a.what = $2)
+       and ($3::text is null or starts_with(a.what, $3))
+       and ($4::text is null or a.name = $4 or t.name = $4)
+       and ($5::text is null or a.subject = $5)
+       and ($6::text is null or strpos(lower(concat_ws(E'\\n', a.what, a.name, t.name, a.subject)), $6) > 0)
+       and ($7::bigint is null or a.id < $7)
+     order by a.id desc limit $8::integer`,
+};

@@ -1,0 +1,133 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import type { AuditLog, Deed } from "../durable/audit-log.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
+import { toWire } from "../kernel/wire.ts";
+import { callerOf } from "./guard.ts";
+import { problems } from "./schemas.ts";
+import type { ServerParts } from "./server.ts";
+
+/** What the server needs of the audit log. */
+export type AuditBook = Pick<AuditLog, "begin" | "end" | "note" | "list">;
+
+/** What a request does, and to what. */
+type RequestDeed = Pick<Deed, "what" | "subject">;
+
+/** A deed whose entry stands in the log without an outcome. */
+interface OpenDeed {
+  readonly id: number;
+  refusal: string | undefined;
+  subjects: readonly string[];
+}
+
+/**
+ * Writes down what a request does before its handler runs, and how it ended before its answer leaves. What cannot be written down is
+ * not done. Which routes do something, their `config.audit` says.
+ */
+export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
+  const { audit } = parts;
+  app.decorateRequest("deed", null);
+  if (!audit) return;
+
+  app.addHook("preHandler", async (request) => {
+    const deed = deedOf(request);
+    if (!deed) return;
+    try {
+      request.deed = { id: await audit.begin({ ...whoOf(request), ...deed }), refusal: undefined, subjects: [] };
+    } catch (cause) {
+      throw cause instanceof DureError ? cause : notWritten(cause);
+    }
+  });
+
+  app.addHook("onSend", async (request) => endDeed(request, parts));
+}
+
+/** What was done to, where only the handler can know. Several: an entry for each. */
+export function doneTo(request: FastifyRequest, ...subjects: readonly string[]): void {
+  if (request.deed) request.deed.subjects = subjects;
+}
+
+/** For an answer that comes long after the deed, or never: its outcome is written now. */
+export async function deedIsDone(request: FastifyRequest, parts: ServerParts, subject: string): Promise<void> {
+  doneTo(request, subject);
+  await endDeed(request, parts);
+}
+
+/** The deed of this request was not done, and why. */
+export function refuseDeed(request: FastifyRequest, code: string): void {
+  if (request.deed) request.deed.refusal = code;
+}
+
+async function endDeed(request: FastifyRequest, { audit, logger }: ServerParts): Promise<void> {
+  const { deed } = request;
+  if (!deed || !audit) return;
+  request.deed = null;
+  try {
+    await audit.end(deed.id, { outcome: deed.refusal ?? "done", subjects: deed.subjects });
+  } catch (error) {
+    // It is done, or refused, all the same: the entry stays without an outcome.
+    logger.error({ request: request.id, entry: deed.id, error: messageOf(error) }, "the outcome of an entry of the audit log could not be written");
+  }
+}
+
+function deedOf(request: FastifyRequest): RequestDeed | undefined {
+  const { audit } = request.routeOptions.config;
+  if (typeof audit === "string") return { what: audit, subject: Object.values(request.params as Record<string, string>).join("/") };
+  return audit?.(request);
+}
+
+function whoOf(request: FastifyRequest): Pick<Deed, "tenant" | "name"> {
+  const { tenant, name } = callerOf(request);
+  return { tenant, name };
+}
+
+function notWritten(cause: unknown): DureError {
+  return new DureError("AUDIT_UNAVAILABLE", "Nothing was done: what is done here is written down first, and that failed.", { class: "unavailable", hint: "Is the database up, and may it be written to? /readyz and the server's log say more.", cause });
+}
+
+const id = z.string().min(1).max(300);
+const ListQuery = z.object({
+  what: id.optional().meta({ description: "One deed, such as `job.cancel`, or all of a kind: `job.*`." }),
+  name: id.optional().meta({ description: "Who: as it stands in the log, or the name that a token was made for." }),
+  subject: id.optional().meta({ description: "Id of what it was done to." }),
+  search: z.string().max(300).optional().meta({ description: "Stands in one of them, whatever the case." }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().max(100).optional(),
+});
+const AuditEntryJson = z
+  .object({
+    id: z.int(),
+    at: z.number().meta({ description: "Milliseconds since the epoch." }),
+    tenant: z.string(),
+    name: z.string().meta({ description: "Id of the token, `cli:<user>` or `agent:<id>`; an address on a server without tokens." }),
+    person: z.string().nullable().meta({ description: "For whom the token was made." }),
+    what: z.string(),
+    subject: z.string().meta({ description: "Id of what it was done to." }),
+    outcome: z.string().nullable().meta({ description: "`done`, or the code of the refusal; null: begun, and nobody knows how it ended." }),
+  })
+  .meta({ id: "AuditEntry", description: "Who did what to what, and how it ended." });
+
+/** Who approved, cancelled, merged, changed what. Source: docs/spec/platform §6. */
+export const auditRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { audit }) => {
+  if (!audit) return;
+  app.get(
+    "/v1/audit",
+    { config: { scope: "admin" }, schema: { tags: ["access"], summary: "Who did what, newest first: a tenant's administrator sees its own, one without a tenant all", querystring: ListQuery, response: { 200: z.object({ items: z.array(AuditEntryJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
+    async (request) => {
+      const { tenant } = callerOf(request);
+      const { items, nextCursor } = await audit.list({ ...request.query, tenant: tenant === "" ? undefined : tenant });
+      return { items: items.map((entry) => toWire(entry) as z.infer<typeof AuditEntryJson>), next_cursor: nextCursor };
+    },
+  );
+};
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** What the route does, for the audit log; done to what the parameters of its path name. A function where the request decides; undefined: nothing is done. */
+    audit?: string | ((request: FastifyRequest) => RequestDeed | undefined);
+  }
+  interface FastifyRequest {
+    deed: OpenDeed | null;
+  }
+}
