@@ -362,7 +362,8 @@ test("a stop that another server cannot be told of is given up after some tries 
   await using _process = await deliverer(here.url, [near, remoteService("http://127.0.0.1:9", { name: "far" })]);
 
   await expect.poll(() => told, { timeout: 20_000 }).toEqual(["mail"]);
-  expect(await here.database.query({ text: "select key, state from dure.outbox order by id" })).toEqual([{ key: "turn_1/1/stop", state: "failed" }, { key: "turn_2.0", state: "sent" }]);
+  const rows = () => here.database.query({ text: "select key, state from dure.outbox order by id" });
+  await expect.poll(rows, { timeout: 20_000 }).toEqual([{ key: "turn_1/1/stop", state: "failed" }, { key: "turn_2.0", state: "sent" }]);
   expect(await here.database.query({ text: "select from dure.escalations" })).toEqual([]);
 });
 
