@@ -55,7 +55,7 @@ export class Retention {
     await this.stop();
   }
 
-  /** One sweep over all rules. Returns the rows removed per rule; undefined when another process sweeps. */
+  /** One sweep over all rules. Returns what was removed per rule; undefined when another process sweeps. Throws `RETENTION_FAILED`, which names the rules that failed, after the others are swept. */
   async sweep(options: { signal?: AbortSignal | undefined } = {}): Promise<ReadonlyMap<string, number> | undefined> {
     const held = await this.#options.leases.hold("retention", (_lease, { signal }) => this.#sweepAll(signal), options);
     return held.ok ? held.value : undefined;
