@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import { AuditLog } from "../durable/audit-log.ts";
 import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { migrate } from "../durable/migrate.ts";
 import { DureError } from "../kernel/errors.ts";
@@ -53,10 +54,8 @@ export async function revokeToken(id: string, command: DbCommand): Promise<ExitC
 async function withStore<Value>(command: DbCommand, work: (store: PostgresTokenStore, note: (what: string, subject: string) => Promise<unknown>) => Promise<Value>): Promise<Value> {
   await using opened = await openDatabase(command);
   await migrate(opened.database, MIGRATIONS, { logger: silentLogger });
-  return await opened.database.transaction((tx) => work(new PostgresTokenStore({ database: tx }), (what, subject) => tx.query(AUDIT, [nameOfUser(), what, subject]))); // awaited here: the database closes behind it
+  return await opened.database.transaction((tx) => work(new PostgresTokenStore({ database: tx }), (what, subject) => new AuditLog({ database: tx }).note({ tenant: "", name: nameOfUser(), what, subject }))); // awaited here: the database closes behind it
 }
-
-const AUDIT = { text: "insert into dure.audit (tenant, name, what, subject) values ('', $1, $2, $3)" };
 
 /** Who sits at this machine, as its system calls them. */
 function nameOfUser(): string {

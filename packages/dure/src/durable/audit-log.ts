@@ -57,10 +57,14 @@ export class AuditLog {
     this.#database = database;
   }
 
-  /** Has committed when it resolves. Gives the entry's id for `end`. */
+  /** Has committed when it resolves. Gives the entry's id for `end`. @throws AUDIT_UNAVAILABLE, and then the deed is not to be done */
   async begin(deed: Deed): Promise<number> {
-    const [row] = await this.#database.query<{ id: number }>(WRITE, [...valuesOf(deed), null]);
-    return row!.id;
+    try {
+      const [row] = await this.#database.query<{ id: number }>(WRITE, [...valuesOf(deed), null]);
+      return row!.id;
+    } catch (cause) {
+      throw cause instanceof DureError ? cause : notWritten(cause);
+    }
   }
 
   /** The first outcome holds. `subjects`: what it was done to after all; of several each has an entry of its own. */
@@ -91,6 +95,10 @@ function valuesOf({ tenant, name, what, subject }: Deed): readonly string[] {
 /** What PostgreSQL's text refuses becomes U+FFFD. */
 function storableText(text: string): string {
   return text.replaceAll("\u0000", "\uFFFD");
+}
+
+function notWritten(cause: unknown): DureError {
+  return new DureError("AUDIT_UNAVAILABLE", "Nothing was done: what is done here is written down first, and that failed.", { class: "unavailable", hint: "Is the database up, and may it be written to? /readyz and the server's log say more.", cause });
 }
 
 /** The id of the last entry of a page. */

@@ -214,7 +214,8 @@ export class Inbound implements ChannelPort {
       if (codeOf(error) === "ESCALATION_CLOSED") return texts.closedAlready();
       if (codeOf(error) === "ANSWER_FORBIDDEN") return texts.notYours();
       if (codeOf(error) === "LIFT_FORBIDDEN") return texts.notYoursToLift();
-      return messageOf(error);
+      this.#setting.logger.warn({ err: error, button: press.value, person: press.person.id }, `a button pressed by ${press.person.name} did nothing (${messageOf(error)})`);
+      return texts.pressFailed();
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Conversations } from "../engine/api.ts";
+import { AuditLog, type Deed } from "../durable/audit-log.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
@@ -8,7 +9,7 @@ import type { ProcessLease } from "../durable/processes.ts";
 import type { RetentionRule } from "../durable/retention.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { DureError } from "../kernel/errors.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import type { SuggestedAction } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -301,23 +302,31 @@ export class Rooms {
     const name = `${by.name} (${by.adapter}:${by.id})`;
     if (id === LIFT_BUTTON) {
       if (by.writes === false) throw mayNotLift(name, value);
-      await this.resume(value, { tenant: "", person: name });
-      await this.#audit(name, "thread.resume", value);
+      await this.#audited({ tenant: "", name, what: "thread.resume", subject: value }, () => this.resume(value, { tenant: "", person: name }));
       return { label: roomTexts(locale).lift() };
     }
     const [row] = await database.query<{ tenant: string; subject: string; actions: readonly SuggestedAction[] }>(ACTIONS, [id]);
     const isStop = row?.subject.startsWith("room:loop:") === true;
     if (isStop && by.writes === false) throw mayNotLift(name, id);
     if (row && !isStop && !mayAnswer(by, approvers)) throw new DureError("ANSWER_FORBIDDEN", `${name} may not answer ${id}.`, { class: "forbidden", hint: "Add the user's or a role's id to rooms.approvers." });
-    await inbox.answer(id, { value }, { tenant: row?.tenant ?? "", name });
-    await this.#audit(name, `escalation.${value}`, id);
+    const tenant = row?.tenant ?? "";
+    await this.#audited({ tenant, name, what: `escalation.${value}`, subject: id }, () => inbox.answer(id, { value }, { tenant, name }));
     return { label: row?.actions.find((action) => action.value === value)?.label ?? value };
   }
 
-  /** Written before the person is answered; what was decided holds also when it cannot be written. */
-  async #audit(name: string, what: string, subject: string): Promise<void> {
+  /** As the server's routes do it: written down before it is done, and how it ended before the person is answered. */
+  async #audited(deed: Deed, work: () => Promise<unknown>): Promise<void> {
     const { database, logger } = this.#options;
-    await database.query(AUDIT, [name, what, subject]).catch((error: unknown) => logger.error({ name, what, subject, error: String(error) }, "an entry of the audit log could not be written"));
+    const log = new AuditLog({ database });
+    const entry = await log.begin(deed);
+    const end = (outcome: string): Promise<void> => log.end(entry, { outcome }).catch((error: unknown) => logger.error({ entry, code: codeOf(error) }, "the outcome of an entry of the audit log could not be written"));
+    try {
+      await work();
+    } catch (error) {
+      await end(codeOf(error) ?? "INTERNAL");
+      throw error;
+    }
+    await end("done");
   }
 }
 
@@ -388,4 +397,3 @@ const DIRECT = {
 };
 const REMOVE = { name: "rooms.remove", text: "delete from dure.participants where place = $1 and agent = $2 returning agent" };
 const ACTIONS = { name: "rooms.actions", text: "select tenant, subject, actions from dure.escalations where id = $1" };
-const AUDIT = { name: "rooms.audit", text: "insert into dure.audit (tenant, name, what, subject) values ('', $1, $2, $3)" };

@@ -30,6 +30,7 @@ const TEXTS = {
     closedAlready: () => "이미 답이 끝난 물음입니다.",
     notYours: () => "이 물음에 답할 수 있는 분이 아닙니다. 서버 관리자나 rooms.approvers에 적힌 분이 답할 수 있습니다.",
     notYoursToLift: () => "이 자리에 글을 쓸 수 있는 분만 풀 수 있습니다.",
+    pressFailed: () => "지금은 처리하지 못했습니다. 잠시 뒤에 다시 눌러 주세요.",
     lift: () => "풀기",
   },
   en: {
@@ -51,6 +52,7 @@ const TEXTS = {
     closedAlready: () => "This question has been answered already.",
     notYours: () => "You may not answer this. Those who manage the server may, or those named in rooms.approvers.",
     notYoursToLift: () => "Only those who may write here can lift it.",
+    pressFailed: () => "This could not be done just now. Press again in a moment.",
     lift: () => "Lift",
   },
 } as const;

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { AuditLog, Deed } from "../durable/audit-log.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
@@ -32,12 +32,7 @@ export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
 
   app.addHook("preHandler", async (request) => {
     const deed = deedOf(request);
-    if (!deed) return;
-    try {
-      request.deed = { id: await audit.begin({ ...whoOf(request), ...deed }), refusal: undefined, subjects: [] };
-    } catch (cause) {
-      throw cause instanceof DureError ? cause : notWritten(cause);
-    }
+    if (deed) request.deed = { id: await audit.begin({ ...whoOf(request), ...deed }), refusal: undefined, subjects: [] };
   });
 
   app.addHook("onSend", async (request) => endDeed(request, parts));
@@ -80,10 +75,6 @@ function deedOf(request: FastifyRequest): RequestDeed | undefined {
 function whoOf(request: FastifyRequest): Pick<Deed, "tenant" | "name"> {
   const { tenant, name } = callerOf(request);
   return { tenant, name };
-}
-
-function notWritten(cause: unknown): DureError {
-  return new DureError("AUDIT_UNAVAILABLE", "Nothing was done: what is done here is written down first, and that failed.", { class: "unavailable", hint: "Is the database up, and may it be written to? /readyz and the server's log say more.", cause });
 }
 
 const id = z.string().min(1).max(300);

@@ -1,3 +1,4 @@
+import { AuditLog } from "../durable/audit-log.ts";
 import { z } from "zod";
 import { tool, type AnyTool } from "../engine/tool.ts";
 import { askAgentTool } from "../jobs/ask-agent-tool.ts";
@@ -54,10 +55,8 @@ function cancelJobTool(agent: string, parts: () => Promise<AgentToolsParts>): An
     execute: async ({ jobId }, { session }) => {
       const { jobs, rooms: { database } } = await parts();
       const { tenant, status } = await jobs.cancelAsked(jobId, { requester: agent, session });
-      await database.query(AUDIT, [tenant, `agent:${agent}`, "job.cancel", jobId]);
+      await new AuditLog({ database }).note({ tenant, name: `agent:${agent}`, what: "job.cancel", subject: jobId });
       return { jobId, status };
     },
   });
 }
-
-const AUDIT = { name: "audit", text: "insert into dure.audit (tenant, name, what, subject) values ($1, $2, $3, $4)" };

@@ -88,7 +88,21 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
     expect(await stateOf(team, threadId)).toBe("open");
-    expect(await team.database.query({ text: "select what, subject from dure.audit" })).toEqual([{ what: "thread.resume", subject: threadId }]);
+    expect(await team.database.query({ text: "select what, subject, outcome from dure.audit" })).toEqual([{ what: "thread.resume", subject: threadId, outcome: "done" }]);
+  });
+
+  test("a press that cannot be written into the audit log does nothing, and says so to who pressed", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty }, limits: { threadMessages: 100, exchangeMessages: 3 } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
+    await settled(team);
+    await team.database.query({ text: "alter table dure.audit add constraint full_disk check (what <> 'thread.resume')" });
+
+    const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
+
+    expect(shown.text).toBe("지금은 처리하지 못했습니다. 잠시 뒤에 다시 눌러 주세요.");
+    expect(await stateOf(team, threadId)).toBe("resting");
   });
 
   test("resuming a thread also lets the pair call again that works in it", async () => {
