@@ -7,9 +7,9 @@ export type BrowserResult =
   | { readonly ok: true; readonly path: string; readonly note?: string }
   | { readonly ok: false; readonly reason: string; readonly hint: string };
 
-/** Where the makers of Chromium and Chrome put it. */
+/** Where the makers of Chromium and Chrome put it. The one without windows goes first: the tests take a third less of the machine with it. */
 const KNOWN_PLACES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
-  linux: ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/usr/bin/google-chrome-stable"],
+  linux: ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/usr/bin/google-chrome-stable"],
   darwin: [
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -31,10 +31,9 @@ export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Prom
     return { ok: false, reason: `CHROMIUM_PATH names ${given}, which does not exist`, hint: "Correct it, or unset it." };
   }
 
-  const missing: string[] = [];
-  if (findChromium() === undefined) missing.push("chromium");
-  if (process.platform === "linux" && !existsSync(KOREAN_FONT)) missing.push("fonts-noto-cjk");
-  const trouble = missing.length > 0 ? await aptInstall(missing) : undefined;
+  const font = process.platform === "linux" && !existsSync(KOREAN_FONT) ? ["fonts-noto-cjk"] : [];
+  let trouble = await installMissing([...(findChromium() === undefined ? ["chromium-headless-shell"] : []), ...font]);
+  if (findChromium() === undefined) trouble = await installMissing(["chromium", ...font]); // not every system has the smaller one
 
   const found = findChromium();
   if (found !== undefined) return { ok: true, path: found, ...(trouble !== undefined && { note: trouble }) };
@@ -52,15 +51,16 @@ const TOOLS = { bubblewrap: "/usr/bin/bwrap", iproute2: "/usr/bin/ip" } as const
 export async function ensureTools(): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   const missing = Object.entries(TOOLS).flatMap(([name, place]) => (existsSync(place) || existsSync(place.replace("/usr", "")) ? [] : [name]));
-  return missing.length > 0 ? aptInstall(missing) : undefined;
+  return installMissing(missing);
 }
 
 function findChromium(): string | undefined {
   return KNOWN_PLACES[process.platform]?.find((place) => existsSync(place));
 }
 
-/** Undefined after success, else what went wrong in one line. */
-async function aptInstall(packages: readonly string[]): Promise<string | undefined> {
+/** Undefined after success, or with nothing to do; else what went wrong in one line. */
+async function installMissing(packages: readonly string[]): Promise<string | undefined> {
+  if (packages.length === 0) return undefined;
   const wanted = packages.join(" and ");
   if (!existsSync("/usr/bin/apt-get")) return `${wanted} missing, and there is no apt-get here`;
 

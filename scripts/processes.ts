@@ -71,7 +71,7 @@ const TOOLS = {
   knip: "knip/bin/knip.js",
   oxlint: "oxlint/bin/oxlint",
   publint: "publint/src/cli.js",
-  tsc: "typescript/bin/tsc",
+  tsc: "typescript-native/bin/tsc", // version 7, which is no library any more; those that read sources with one take version 6
   vite: "vite/bin/vite.js",
   vitest: "vitest/vitest.mjs",
 } as const;

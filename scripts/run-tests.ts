@@ -18,7 +18,7 @@ import { root, runTool } from "./processes.ts";
 
 async function main(args: readonly string[]): Promise<number> {
   const isLong = args.includes("--long");
-  const filters = args.filter((argument) => argument !== "--long");
+  const filters = args.filter((argument) => !["--long", "--"].includes(argument));
   const env = await prepareEnvironment(isLong);
 
   const checks = [BUILD, ...CHECKS, ...(isLong ? [PACKAGE_CHECK] : [])];

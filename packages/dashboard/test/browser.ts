@@ -9,8 +9,8 @@ import { build } from "vite";
 import { acquireStartLock } from "../../dure/src/durable/embedded/start-lock.ts";
 import { systemClock } from "../../dure/src/kernel/clock.ts";
 
-/** Where Debian, Ubuntu and macOS keep a Chromium; `CHROMIUM_PATH` goes before them. */
-const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"];
+/** Where Debian, Ubuntu and macOS keep a Chromium; `CHROMIUM_PATH` goes before them. The first has no windows, and is a third faster. */
+const PLACES = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"];
 
 /**
  * Chromium draws what drops down from its address bar as web pages of its own, in every window, and they take more of the machine than

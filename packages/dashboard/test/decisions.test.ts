@@ -164,7 +164,7 @@ describe("the waterfall", () => {
 });
 
 describe("the inbox", () => {
-  const one = (id: string, more: Partial<Escalation>): Escalation => ({ id, source: {}, type: "decision", severity: "low", title: "", description: "", context: {}, suggestedActions: [], status: "open", resolution: null, resolvedBy: null, resolvedAt: null, createdAt: 1, expiresAt: null, step: "person", nextStepAt: null, ...more });
+  const one = (id: string, more: Partial<Escalation>): Escalation => ({ id, source: {}, type: "decision", severity: "low", title: "", description: "", context: {}, suggestedActions: [], status: "open", resolution: null, resolvedBy: null, resolvedByPerson: null, resolvedAt: null, createdAt: 1, expiresAt: null, step: "person", nextStepAt: null, ...more });
 
   test("has the gravest first, of these the longest waiting, and what is closed newest first", () => {
     const all = [

@@ -178,6 +178,50 @@ test("what comes while somebody writes an answer far down takes neither the word
   expect(opened.complaints).toEqual([]);
 });
 
+test("what becomes more severe while somebody writes the answer keeps the words, the place and the focus, says so at once, and moves when nobody is at it any more", { timeout: 90_000 }, async () => {
+  await emptyInbox();
+  const worsening = { ...TEST_FAILURE, source: {}, subject: "worsening", title: "점점 급해지는 일", severity: "low" } as const;
+  await server.raise(worsening);
+  await server.raise({ title: "그대로인 일" });
+  await using opened = await open();
+  const { page } = opened;
+  const card = page.getByRole("listitem").filter({ hasText: "점점 급해지는 일" });
+  await card.getByRole("button", { name: "다시 시도…" }).click();
+  const note = card.getByRole("textbox");
+  await note.pressSequentially("시계를 ");
+  const field = await note.elementHandle();
+
+  await server.raise({ ...worsening, severity: "critical" });
+  await card.getByText("긴급", { exact: true }).waitFor();
+  await page.keyboard.type("맞춰요");
+
+  expect(await note.inputValue()).toBe("시계를 맞춰요");
+  expect(await field.evaluate((element) => element.isConnected && element === document.activeElement)).toBe(true); // the very same one: what an input method composes stays, too
+  expect(await outline(page)).toEqual(["보통 1건", "그대로인 일", "낮음 1건", "점점 급해지는 일"]);
+  await page.keyboard.press("Escape");
+  const retry = card.getByRole("button", { name: "다시 시도…" });
+  await expect.poll(() => retry.evaluate((element) => element === document.activeElement)).toBe(true);
+  await page.getByRole("textbox", { name: "확인 요청 찾기" }).focus();
+  await expect.poll(() => outline(page)).toEqual(["긴급 1건", "점점 급해지는 일", "보통 1건", "그대로인 일"]);
+  await expectWellMade(opened);
+});
+
+test("the history names the person whose token decided, as the audit does", { timeout: 60_000 }, async () => {
+  await emptyInbox();
+  const token = await server.tokenFor("하늘");
+  const id = await server.raise({ title: "사람이 정할 일", suggestedActions: [{ value: "yes", label: "그렇게 해요" }] });
+  const { escalation } = await server.team.inbox.answer(id, { value: "yes" }, { tenant: "", name: token });
+  expect(escalation).toMatchObject({ resolvedBy: token, resolvedByPerson: "하늘" });
+  expect(await (await fetch(`${server.url}/v1/escalations/${id}`)).json()).toMatchObject({ resolved_by: token, resolved_by_person: "하늘" });
+
+  await using opened = await open("/escalations?tab=history");
+  const { page } = opened;
+
+  await page.getByText(/^그렇게 해요 · 하늘 · /).waitFor();
+  await page.getByRole("textbox", { name: "확인 요청 찾기" }).fill("하늘");
+  await expect.poll(() => page.getByRole("article").count()).toBe(1);
+});
+
 test("search finds by what it is about on any page, a long inbox is read in pages, and what is grave stands before all of them", { timeout: 90_000 }, async () => {
   await emptyInbox();
   await server.raise({ title: "묻힌 급한 일", severity: "critical" });

@@ -18,6 +18,7 @@ describe("a mention that is being written", () => {
     expect(mentionBegun("안녕 @루", 5)).toEqual({ from: 3, query: "루" });
     expect(mentionBegun("@", 1)).toEqual({ from: 0, query: "" });
     expect(mentionBegun("(@이든", 4)).toEqual({ from: 1, query: "이든" });
+    expect(mentionBegun("＠루", 2)).toEqual({ from: 0, query: "루" }); // the wide sign
     expect(mentionBegun("mina@ex", 7)).toBeUndefined();
     expect(mentionBegun("@루다 이것", 6)).toBeUndefined();
   });
@@ -47,6 +48,7 @@ test("mentions are drawn as the server found them: names of the mentioned, ids i
     { agent: "eden", label: "@이든" },
     "에게, @세움 과 @edenx",
   ]);
+  expect(mentionPieces("＠루다!", ["ruda"], TEAM)).toEqual([{ agent: "ruda", label: "@루다" }, "!"]);
   expect(mentionPieces("<@nobody> @밤 부엉이", ["night-owl"], TEAM)).toEqual(["<@nobody> ", { agent: "night-owl", label: "@밤 부엉이" }]);
 });
 

@@ -321,7 +321,9 @@ describe("what is gone", { timeout: 60_000 }, () => {
     await page.route("**/v1/agents", async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { items: { id: string; accounts: object[] }[] };
-      for (const item of body.items) if (item.id === "eden") item.accounts = item.accounts.map((account) => ({ ...account, state: "refused", detail: "The token was refused. Set DISCORD_TOKEN_EDEN." }));
+      for (const item of body.items) if (item.id === "eden") item.accounts = item.accounts.map((account) => ({ ...account, state: "refused", detail: "Discord does not accept the bot's token." }));
+      for (const item of body.items) if (item.id === "seum") item.accounts = item.accounts.map((account) => ({ ...account, detail: "Discord has an outage in the server 두레: what is said there waits." }));
+      for (const item of body.items) if (item.id === "dajim") item.accounts = item.accounts.map((account) => ({ ...account, detail: "It said something new." }));
       await route.fulfill({ response, json: body });
     });
 
@@ -332,10 +334,29 @@ describe("what is gone", { timeout: 60_000 }, () => {
     expect(await field(page).count() + (await banner.getByRole("button").count())).toBe(0);
     await expectWellMade(opened);
 
+    await page.route("**/v1/rooms/*/threads*", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { items: object[] };
+      await route.fulfill({ response, json: { ...body, items: body.items.map((thread) => ({ ...thread, archived: true })) } });
+    });
+    await page.route(/\/v1\/rooms(\?|$)/, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as { items: { id: string }[] };
+      await route.fulfill({ response, json: { ...body, items: body.items.map((room) => ({ ...room, ...(room.id === "web:general" && { deaf: ["eden"] }) })) } });
+    });
+    await page.goto(`${server.url}/rooms/${encodeURIComponent("web:general")}`);
+    const aside = page.getByRole("complementary", { name: "스레드와 참여자" });
+    await aside.getByText("보관됨").first().waitFor();
+    await aside.getByRole("listitem").filter({ hasText: "이든" }).getByRole("link", { name: "여기를 읽지 못해요" }).waitFor();
+    expect(await aside.getByText("여기를 읽지 못해요").count()).toBe(1);
+    await expectWellMade(opened);
+
     await page.goto(`${server.url}/agents`);
     const card = page.getByRole("article", { name: "이든" });
     await card.getByText("거부됨").first().waitFor();
-    await card.getByText("Set DISCORD_TOKEN_EDEN.", { exact: false }).waitFor();
+    await card.getByText("봇의 토큰이 받아들여지지 않아요. 개발자 포털에서 토큰을 새로 만들어 넣고 서버를 다시 시작해 주세요.").waitFor();
+    await page.getByRole("article", { name: "세움" }).getByText("Discord의 서버 두레에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.").waitFor();
+    await page.getByRole("article", { name: "다짐" }).getByText("It said something new.").waitFor();
     await expectWellMade(opened);
   });
 });

@@ -91,7 +91,7 @@ function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }):
           {account.adapter} · <strong data-state={account.state}>{text.agents.states[account.state]}</strong>
         </span>
         <span className="soft small agent-account-id">{[account.id, account.platformId].filter((id) => id !== null).join(" · ")}</span>
-        <span className="soft small">{account.detail ?? text.agents.since(whenOf(account.changedAt, language))}</span>
+        <span className="soft small">{account.detail === null ? text.agents.since(whenOf(account.changedAt, language)) : text.agents.detail(account.detail)}</span>
         {pause.error !== null && <span className="error-note small">{pause.error.message}</span>}
       </span>
       {isAdmin && (

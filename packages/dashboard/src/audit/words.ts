@@ -2,7 +2,7 @@ import type { AuditEntry } from "dure/client";
 import type { Text } from "../text.ts";
 
 /** Kinds of deeds that can be asked for alone, in the order of the menu. */
-export const DEED_KINDS = ["escalation", "run", "job", "thread", "agent", "session", "turn", "token", "team"] as const;
+export const DEED_KINDS = ["escalation", "run", "plan", "job", "thread", "agent", "session", "turn", "token", "team"] as const;
 
 /** What was done, in words. The answers to escalations are their raisers' own. Pure. */
 export function deedOf(what: string, text: Text): string {

@@ -68,7 +68,7 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
         </header>
         {view.phase === "loading" ? (
           <div className="chat-wait">
-            <Loader type="dots" aria-label={text.chat.loading} />
+            <Loader type="dots" role="status" aria-label={text.chat.loading} />
           </div>
         ) : view.phase === "broken" ? (
           <Broken message={view.problem?.message ?? ""} onRetry={() => void conversation.load()} />

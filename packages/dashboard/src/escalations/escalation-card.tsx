@@ -1,9 +1,10 @@
 import { Button, Textarea } from "@mantine/core";
+import { useFocusWithin } from "@mantine/hooks";
 import { IconAlertOctagon, IconAlertTriangle, IconCheck, IconCircleOff, IconInfoCircle } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { DureError, messageOf, NOTE_MOST, type Escalation, type EscalationAnswer, type SuggestedAction } from "dure/client";
-import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { DureError, messageOf, NOTE_MOST, type Escalation, type EscalationAnswer, type EscalationSeverity, type SuggestedAction } from "dure/client";
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { whenOf } from "../when.ts";
@@ -23,16 +24,31 @@ interface Deciding {
   readonly onDismiss?: (() => Promise<void>) | undefined;
 }
 
+/** Somebody is at a card, or writes words for its answer, since it was so severe; undefined: nobody is any more. */
+export type Holding = (id: string, at: EscalationSeverity | undefined) => void;
+
 /** A question to a person: what it is about, and its answers as buttons. In the inbox it says where it came from, too. */
-export function EscalationCard(props: { escalation: Escalation; place: "conversation" | "inbox" } & Deciding): ReactNode {
-  const { escalation, place, onAnswer, onDismiss } = props;
+export function EscalationCard(props: { escalation: Escalation; place: "conversation" | "inbox"; onHold?: Holding | undefined } & Deciding): ReactNode {
+  const { escalation, place, onAnswer, onDismiss, onHold } = props;
   const { text, language } = useLanguage();
   const heading = useId();
-  const { severity, status, type, source } = escalation;
+  const { id, severity, status, type, source } = escalation;
+  const [isWriting, setIsWriting] = useState(false);
+  const heldAt = useRef(severity);
+  const onFocus = (): void => {
+    if (!isWriting) heldAt.current = severity;
+  };
+  const { ref, focused } = useFocusWithin<HTMLElement>({ onFocus });
+  const isHeld = focused || isWriting;
+  useEffect(() => {
+    if (!isHeld) return undefined;
+    onHold?.(id, heldAt.current);
+    return () => onHold?.(id, undefined);
+  }, [id, isHeld, onHold]);
   const isOpen = status === "open";
   const Icon = isOpen ? ICONS[severity] : CLOSED_ICONS[status];
   return (
-    <article className="escalation" data-severity={severity} data-status={status} aria-labelledby={heading}>
+    <article ref={ref} className="escalation" data-severity={severity} data-status={status} aria-labelledby={heading}>
       <header>
         <Icon size={17} aria-hidden />
         <strong id={heading}>{text.escalations.titles[type]}</strong>
@@ -41,7 +57,7 @@ export function EscalationCard(props: { escalation: Escalation; place: "conversa
       <p className="escalation-question">{escalation.title}</p>
       {escalation.description !== "" && <p className="escalation-description">{escalation.description}</p>}
       <ContextFacts value={aboutOf(escalation)} arguments={CALLS.has(type)} />
-      {isOpen ? <Answers escalation={escalation} onAnswer={onAnswer} onDismiss={onDismiss} /> : <Closed escalation={escalation} />}
+      {isOpen ? <Answers escalation={escalation} onAnswer={onAnswer} onDismiss={onDismiss} onWriting={setIsWriting} /> : <Closed escalation={escalation} />}
       <footer>
         {place === "inbox" && linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
         {place === "inbox" && source.port !== undefined && <span>{text.escalations.port(source.port)}</span>}
@@ -83,7 +99,7 @@ function SourceWords({ link }: { link: SourceLink }): ReactNode {
   );
 }
 
-function Answers({ escalation, onAnswer, onDismiss }: { escalation: Escalation } & Deciding): ReactNode {
+function Answers({ escalation, onAnswer, onDismiss, onWriting }: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
   const text = useText();
   const { client } = useParts();
   const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
@@ -93,6 +109,10 @@ function Answers({ escalation, onAnswer, onDismiss }: { escalation: Escalation }
   const buttons = useRef<HTMLDivElement>(null);
   if (me.data !== undefined && !me.data.scopes.includes("admin")) return <p className="soft small">{text.escalations.notYours}</p>;
 
+  const write = (action: SuggestedAction | undefined): void => {
+    setWriting(action);
+    onWriting(action !== undefined);
+  };
   const decide = async (name: string, deed: () => Promise<void>): Promise<void> => {
     setRunning(name);
     setProblem(undefined);
@@ -105,12 +125,12 @@ function Answers({ escalation, onAnswer, onDismiss }: { escalation: Escalation }
     }
   };
   const choose = (action: SuggestedAction): void => {
-    if (action.asks === "text") setWriting(action);
+    if (action.asks === "text") write(action);
     else void decide(action.value, () => onAnswer({ value: action.value }));
   };
   const leaveNote = (): void => {
     const { value } = writing!;
-    setWriting(undefined);
+    write(undefined);
     queueMicrotask(() => buttons.current?.querySelector<HTMLElement>(`[data-value="${CSS.escape(value)}"]`)?.focus());
   };
   const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({ loading: running === name, disabled: running !== undefined && running !== name });
@@ -190,9 +210,9 @@ function Note(props: { action: SuggestedAction; isRunning: boolean; onSend: (not
 
 function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   const { text, language } = useLanguage();
-  const { resolution, resolvedAt, resolvedBy } = escalation;
+  const { resolution, resolvedAt, resolvedBy, resolvedByPerson } = escalation;
   if (resolution === null || resolvedAt === null) return null;
-  const who = text.escalations.by[resolvedBy ?? ""] ?? resolvedBy ?? "";
+  const who = resolvedByPerson ?? text.escalations.by[resolvedBy ?? ""] ?? resolvedBy ?? "";
   return (
     <div className="escalation-answer">
       <p>{text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}</p>

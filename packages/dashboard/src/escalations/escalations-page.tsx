@@ -2,11 +2,11 @@ import { Button, Tabs, TextInput } from "@mantine/core";
 import { IconChecks, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery, useQueryClient, type UseInfiniteQueryResult } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useState, type ReactNode } from "react";
+import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
 import type { DureClient, Escalation, EscalationAnswer, EscalationSeverity, EscalationStatus } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
-import { EscalationCard } from "./escalation-card.tsx";
+import { EscalationCard, type Holding } from "./escalation-card.tsx";
 import { readInboxTab } from "./inbox-tab.ts";
 import { closedOf, groupsOf } from "./order.ts";
 
@@ -58,7 +58,15 @@ export function EscalationsPage(): ReactNode {
 function Waiting({ search }: { search: string }): ReactNode {
   const text = useText();
   const inbox = useInbox("open");
-  const groups = groupsOf(matching(inbox.data, search));
+  const [held, setHeld] = useState<ReadonlyMap<string, EscalationSeverity>>(new Map());
+  const leaving = useRef(new Map<string, ReturnType<typeof setTimeout>>());
+  const hold = useCallback<Holding>((id, at) => {
+    clearTimeout(leaving.current.get(id));
+    if (at !== undefined) return setHeld((before) => (before.has(id) ? before : new Map(before).set(id, at)));
+    // From a field to the button that takes its place the focus is nowhere for a moment.
+    leaving.current.set(id, setTimeout(() => setHeld((before) => new Map([...before].filter(([other]) => other !== id)))));
+  }, []);
+  const groups = groupsOf(matching(inbox.data, search), held);
   useReadOn(inbox, search !== "" && groups.length === 0);
   return (
     <Loaded inbox={inbox}>
@@ -66,7 +74,7 @@ function Waiting({ search }: { search: string }): ReactNode {
       {groups.map(({ severity, items }) => (
         <section key={severity}>
           <h2 className="panel-title">{text.escalations.group(text.escalations.severities[severity], inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length)}</h2>
-          <Cards all={items} />
+          <Cards all={items} onHold={hold} />
         </section>
       ))}
     </Loaded>
@@ -121,7 +129,7 @@ function Empty({ search, words, hint }: { search: string; words: string; hint?: 
   );
 }
 
-function Cards({ all }: { all: readonly Escalation[] }): ReactNode {
+function Cards({ all, onHold }: { all: readonly Escalation[]; onHold?: Holding }): ReactNode {
   const { client } = useParts();
   const queries = useQueryClient();
   const decide = async (deed: Promise<unknown>): Promise<void> => {
@@ -141,6 +149,7 @@ function Cards({ all }: { all: readonly Escalation[] }): ReactNode {
             place="inbox"
             onAnswer={(answer: EscalationAnswer) => decide(client.answerEscalation(one.id, answer))}
             onDismiss={() => decide(client.dismissEscalation(one.id))}
+            onHold={onHold}
           />
         </li>
       ))}
@@ -173,7 +182,7 @@ function useReadOn({ hasNextPage, isFetching, isError, fetchNextPage }: UseInfin
 
 function matching(all: readonly Escalation[] = [], search: string): readonly Escalation[] {
   const words = search.toLowerCase();
-  return all.filter(({ title, description, context, source, resolvedBy, resolution }) => [title, description, JSON.stringify(context), ...Object.values(source), resolvedBy, resolution?.note].join(" ").toLowerCase().includes(words));
+  return all.filter(({ title, description, context, source, resolvedBy, resolvedByPerson, resolution }) => [title, description, JSON.stringify(context), ...Object.values(source), resolvedByPerson ?? resolvedBy, resolution?.note].join(" ").toLowerCase().includes(words));
 }
 
 /** Calls `read` after each news about escalations, and once the connection stands, until the signal aborts. */

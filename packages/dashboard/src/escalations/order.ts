@@ -1,10 +1,13 @@
 import { ESCALATION_SEVERITIES, isObject, type Escalation, type EscalationSeverity, type JsonObject } from "dure/client";
 
-/** What waits, the gravest first and of these the longest waiting. Groups that are empty are left out. Pure. */
-export function groupsOf(all: readonly Escalation[]): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
+/**
+ * What waits, the gravest first and of these the longest waiting. Groups that are empty are left out. `held`, by id: somebody is at it, or writes an
+ * answer to it, so it stays in the group that it was in, however severe it has become. Pure.
+ */
+export function groupsOf(all: readonly Escalation[], held: ReadonlyMap<string, EscalationSeverity> = new Map()): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
   const open = all.filter(({ status }) => status === "open").toSorted((a, b) => a.createdAt - b.createdAt);
   return ESCALATION_SEVERITIES.toReversed()
-    .map((severity) => ({ severity, items: open.filter((one) => one.severity === severity) }))
+    .map((severity) => ({ severity, items: open.filter((one) => (held.get(one.id) ?? one.severity) === severity) }))
     .filter(({ items }) => items.length > 0);
 }
 

@@ -22,7 +22,7 @@ export function JobView({ id }: { id: string }): ReactNode {
   if (job.error === null) {
     return (
       <div className="center-page">
-        <Loader type="dots" aria-label={text.jobs.loading} />
+        <Loader type="dots" role="status" aria-label={text.jobs.loading} />
       </div>
     );
   }

@@ -40,7 +40,7 @@ export function BeforePage(): ReactNode {
       {source === undefined && <p role="alert">{text.plans.before.textGone}</p>}
       {source !== undefined && "text" in source && <p className="soft small">{text.plans.before.textOnly}</p>}
       {source !== undefined && <Where key={`${choice.repository} ${choice.base}`} repository={choice.repository ?? ""} base={choice.base ?? ""} />}
-      {source !== undefined && before.isPending && <Loader type="dots" aria-label={text.plans.loading} />}
+      {source !== undefined && before.isPending && <Loader type="dots" role="status" aria-label={text.plans.loading} />}
       {before.error !== null && <Refused plan={plan} isFile={search.text === undefined} error={before.error} onRetry={() => void before.refetch()} />}
       {source !== undefined && before.data !== undefined && <Shown view={before.data} source={source} choice={choice} isStale={before.isPlaceholderData} />}
     </div>

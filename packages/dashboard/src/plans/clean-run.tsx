@@ -17,7 +17,7 @@ export function CleanRun({ run, onLeave }: { run: RunDetail; onLeave: () => void
   return (
     <div className="run-merge clean-box" role="group" aria-label={words.one}>
       <strong>{words.one}</strong>
-      {look.error !== null ? <Problem error={look.error} onRetry={() => void look.refetch()} /> : found === undefined ? <Loader type="dots" aria-label={words.looking} /> : <Question found={found} branch={run.report?.branch} onLeave={onLeave} />}
+      {look.error !== null ? <Problem error={look.error} onRetry={() => void look.refetch()} /> : found === undefined ? <Loader type="dots" role="status" aria-label={words.looking} /> : <Question found={found} branch={run.report?.branch} onLeave={onLeave} />}
       {found === undefined && (
         <div className="run-merge-buttons">
           <Button size="compact-sm" variant="default" onClick={onLeave}>

@@ -52,7 +52,7 @@ function Old({ days }: { days: number }): ReactNode {
   const [givenUp, setGivenUp] = useState<ReadonlySet<string>>(new Set());
   const clean = useClean();
   if (look.error !== null) return <Problem error={look.error} onRetry={() => void look.refetch()} />;
-  if (look.data === undefined) return <Loader type="dots" aria-label={words.looking} />;
+  if (look.data === undefined) return <Loader type="dots" role="status" aria-label={words.looking} />;
   if (clean.data !== undefined) return <Done items={clean.data} />;
   const free = look.data.filter(({ outcome }) => outcome === "cleaned");
   const kept = look.data.filter(({ outcome }) => outcome === "kept");

@@ -24,7 +24,7 @@ export function DiffView({ run, port }: { run: string; port?: string }): ReactNo
       </div>
     );
   }
-  return <div className="port-part">{diff.error === null ? <Loader type="dots" aria-label={text.plans.loading} /> : <Problem error={diff.error} onRetry={() => void diff.refetch()} />}</div>;
+  return <div className="port-part">{diff.error === null ? <Loader type="dots" role="status" aria-label={text.plans.loading} /> : <Problem error={diff.error} onRetry={() => void diff.refetch()} />}</div>;
 }
 
 function Diff({ diff }: { diff: TreeDiff }): ReactNode {

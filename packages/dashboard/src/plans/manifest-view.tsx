@@ -18,7 +18,7 @@ export function ManifestView({ run, port }: { run: string; port: PortDetail }): 
   return (
     <div className="port-part">
       {steps.length > 1 && <NativeSelect size="sm" label={words.manifestOf} value={String(step.id)} onChange={(event) => setPicked(Number(event.currentTarget.value))} data={steps.map((one) => ({ value: String(one.id), label: nameOf(one) }))} />}
-      {manifest.isPending && <Loader type="dots" aria-label={text.plans.loading} />}
+      {manifest.isPending && <Loader type="dots" role="status" aria-label={text.plans.loading} />}
       {manifest.error !== null && <Problem error={manifest.error} onRetry={() => void manifest.refetch()} />}
       {manifest.data !== undefined && <Manifest manifest={manifest.data} />}
     </div>

@@ -29,7 +29,7 @@ export function PortPanel({ run, port: id, sign }: { run: RunDetail; port: strin
   return (
     <div className="port-panel">
       <PanelHead run={run.id} title={run.ports.find((one) => one.id === id)?.title ?? (isGone ? text.plans.port.gone : id)} />
-      {port.error === null ? <Loader type="dots" aria-label={text.plans.port.loading} /> : <Problem error={port.error} onRetry={() => void port.refetch()} />}
+      {port.error === null ? <Loader type="dots" role="status" aria-label={text.plans.port.loading} /> : <Problem error={port.error} onRetry={() => void port.refetch()} />}
     </div>
   );
 }

@@ -27,7 +27,7 @@ function LoadedRun({ id }: { id: string }): ReactNode {
   if (run.error === null) {
     return (
       <div className="center-page">
-        <Loader type="dots" aria-label={text.plans.run.loading} />
+        <Loader type="dots" role="status" aria-label={text.plans.run.loading} />
       </div>
     );
   }

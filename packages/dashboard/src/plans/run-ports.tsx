@@ -45,7 +45,7 @@ export function RunPorts({ run, signs, picked }: { run: RunDetail; signs: Signs;
       {view === "list" ? (
         <PortList run={run} signs={signs} picked={picked} />
       ) : (
-        <Suspense fallback={<Loader type="dots" aria-label={text.plans.loading} />}>
+        <Suspense fallback={<Loader type="dots" role="status" aria-label={text.plans.loading} />}>
           <PortGraph run={run} signs={signs} picked={picked} />
         </Suspense>
       )}

@@ -4,7 +4,7 @@ export interface Nameable {
   readonly displayName: string;
 }
 
-/** The beginning of a mention before the caret: where its `@` stands, and what follows it so far. */
+/** The beginning of a mention before the caret: where its `@` stands, and what follows it so far. The wide `＠` is the same sign. */
 export interface MentionBegun {
   readonly from: number;
   readonly query: string;
@@ -15,7 +15,7 @@ const MOST_OFFERED = 8;
 
 /** What stands before the caret, if it is a mention that somebody is writing; `mina@example` is none. Pure. */
 export function mentionBegun(text: string, caret: number): MentionBegun | undefined {
-  const [, query] = /(?:^|[^\p{L}\p{N}\p{M}])@([\p{L}\p{N}\p{M}_.-]{0,30})$/u.exec(text.slice(0, caret)) ?? [];
+  const [, query] = /(?:^|[^\p{L}\p{N}\p{M}])[@＠]([\p{L}\p{N}\p{M}_.-]{0,30})$/u.exec(text.slice(0, caret)) ?? [];
   return query === undefined ? undefined : { from: caret - query.length - 1, query };
 }
 
@@ -50,7 +50,7 @@ export function mentionPieces(text: string, mentioned: readonly string[], agents
     .flatMap(({ id, displayName }) => [displayName, id].map((name) => ({ id, name })))
     .toSorted((a, b) => b.name.length - a.name.length);
   const plain = names.map(({ name }) => `${escaped(name)}${/[a-z0-9]$/i.test(name) ? "(?![a-z0-9_])" : ""}`).join("|");
-  const pattern = new RegExp(`<@!?([^\\s<>@]{1,100})>${plain === "" ? "" : `|@(${plain})`}`, "giu");
+  const pattern = new RegExp(`<@!?([^\\s<>@]{1,100})>${plain === "" ? "" : `|[@＠](${plain})`}`, "giu");
   const pieces: (string | { agent: string; label: string })[] = [];
   let from = 0;
   for (const match of text.matchAll(pattern)) {

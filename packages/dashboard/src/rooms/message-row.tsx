@@ -168,7 +168,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
   const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
   if (asked !== undefined && asked.status !== "open") {
     const decision = decisionOf(asked, text);
-    return <p className="soft small">{asked.status === "dismissed" ? decision : text.rooms.buttonsAnswered(decision, asked.resolvedBy ?? "")}</p>;
+    return <p className="soft small">{asked.status === "dismissed" ? decision : text.rooms.buttonsAnswered(decision, asked.resolvedByPerson ?? asked.resolvedBy ?? "")}</p>;
   }
   return (
     <>

@@ -32,7 +32,13 @@ export function PlacePanel(props: { who: Speaker; place: Room; channel: Room | u
               <li key={agent.id}>
                 <Portrait name={agent.displayName} kind="agent" />
                 <span>{agent.displayName}</span>
-                <OnlineDot agent={agent} />
+                {place.deaf?.includes(agent.id) === true ? (
+                  <Link to="/escalations" className="warn small">
+                    {text.rooms.panel.deaf}
+                  </Link>
+                ) : (
+                  <OnlineDot agent={agent} />
+                )}
               </li>
             ))}
           </ul>
@@ -122,6 +128,11 @@ function ThreadCard({ thread, isCurrent, nameOf }: { thread: Thread; isCurrent: 
         {thread.state !== "open" && (
           <span className="thread-state" data-state={thread.state}>
             {text.rooms.states[thread.state]}
+          </span>
+        )}
+        {thread.archived && thread.state !== "closed" && (
+          <span className="thread-state" data-state="closed">
+            {text.rooms.panel.archived}
           </span>
         )}
         {thread.participants.length > 0 && <span>{thread.participants.map(nameOf).join(", ")}</span>}

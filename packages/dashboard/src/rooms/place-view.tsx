@@ -70,7 +70,7 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
           </div>
         ) : (
           <div className="chat-wait">
-            <Loader type="dots" aria-label={text.chat.loading} />
+            <Loader type="dots" role="status" aria-label={text.chat.loading} />
           </div>
         )}
         <p className="room-writing" aria-live="polite">

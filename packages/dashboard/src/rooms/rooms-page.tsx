@@ -57,7 +57,7 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   if (thread.error !== null && !rooms.isReading) return <Gone />; // a room of a later page is no thread
   return (
     <div className="center-page">
-      <Loader type="dots" aria-label={text.chat.loading} />
+      <Loader type="dots" role="status" aria-label={text.chat.loading} />
     </div>
   );
 }

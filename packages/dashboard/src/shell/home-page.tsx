@@ -10,7 +10,7 @@ export function HomePage(): ReactNode {
   if (rooms.isPending) {
     return (
       <div className="center-page">
-        <Loader type="dots" aria-label="…" />
+        <Loader type="dots" role="status" aria-label="…" />
       </div>
     );
   }

@@ -27,7 +27,7 @@ export function Shell(): ReactNode {
   if (me.isError) return <Unreachable error={me.error} onRetry={() => void me.refetch()} />;
   return (
     <main className="center-page">
-      <Loader type="dots" aria-label="…" />
+      <Loader type="dots" role="status" aria-label="…" />
     </main>
   );
 }

@@ -2,12 +2,15 @@ import { defineTeam, readEnvironment, readTeam, silentLogger, startTeam, type Ne
 import minimal from "../../../../examples/minimal/service.ts";
 import { minimalModel } from "../../../../examples/minimal/offline.ts";
 import { Database } from "../../../dure/src/durable/database.ts";
+import { PostgresTokenStore } from "../../../dure/src/server/token-store.ts";
 import { testDatabaseUrl } from "../../../dure/src/durable/test-database.ts";
 
 export interface EscalationsTeam extends AsyncDisposable {
   readonly url: string;
   readonly team: RunningTeam;
   raise(given: Partial<NewEscalation>): Promise<string>;
+  /** Makes a token for somebody; gives its id, by which the server knows who asks. */
+  tokenFor(name: string): Promise<string>;
 }
 
 /** The real server with a database of its own, in this process, and a hand that raises escalations. */
@@ -39,6 +42,7 @@ export async function startEscalationsTeam(): Promise<EscalationsTeam> {
       team.inbox.announce();
       return raised!.id;
     },
+    tokenFor: async (name) => (await new PostgresTokenStore({ database }).create({ name, scopes: ["admin"] })).record.id,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -223,6 +223,7 @@ export function anEscalation(run: string, change: Partial<Escalation> = {}): Esc
     status: "open",
     resolution: null,
     resolvedBy: null,
+    resolvedByPerson: null,
     resolvedAt: null,
     createdAt: NOW() - 20_000,
     expiresAt: null,

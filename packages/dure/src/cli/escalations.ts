@@ -96,9 +96,10 @@ function showLine(item: Escalation, output: Output): void {
 }
 
 /** `resolved: approve by mina: "only this once"`. Pure. */
-function endOf({ status, resolution, resolvedBy }: Escalation): string {
+function endOf({ status, resolution, resolvedBy, resolvedByPerson }: Escalation): string {
+  const who = resolvedByPerson ?? resolvedBy;
   if (!resolution) return status;
-  return `${status}: ${resolution.value}${resolvedBy === null ? "" : ` by ${resolvedBy}`}${resolution.note === undefined ? "" : `: "${resolution.note}"`}`;
+  return `${status}: ${resolution.value}${who === null ? "" : ` by ${who}`}${resolution.note === undefined ? "" : `: "${resolution.note}"`}`;
 }
 
 /** One line for one event. Pure. */

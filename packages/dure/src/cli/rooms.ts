@@ -40,6 +40,7 @@ export async function resumePlace(place: string, { client, output, person }: Com
 }
 
 function lineOf(place: Room | Thread): string {
-  const state = place.state === "open" ? "" : `  [${place.state}${place.closedBecause ? `: ${place.closedBecause}` : ""}]`;
+  const states = [...(place.state === "open" ? [] : [`${place.state}${place.closedBecause ? `: ${place.closedBecause}` : ""}`]), ...(place.archived && place.state !== "closed" ? ["archived"] : [])];
+  const state = states.length === 0 ? "" : `  [${states.join(", ")}]`;
   return `${place.id}  ${place.name}${state}`;
 }

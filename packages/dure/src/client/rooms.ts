@@ -22,6 +22,8 @@ export interface Room {
   readonly lastAt?: number | null;
   /** Agents that are here. */
   readonly members?: readonly string[];
+  /** Of those, the ones that do not see or read it; an escalation says why. */
+  readonly deaf?: readonly string[];
 }
 
 export interface Thread extends Room {

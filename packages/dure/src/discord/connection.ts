@@ -26,6 +26,8 @@ export interface AccountConnectionOptions {
 
 /** Waits between connections that failed, milliseconds: doubled up to the second. */
 const RECONNECT_MS = { first: 1000, most: 30_000 } as const;
+/** Before what waits for the end of an outage looks again, milliseconds; nothing is asked of the platform. Source: our choice. */
+const OUTAGE_LOOK_MS = 5_000;
 /** Buttons that are being answered; more are told to press again. */
 const MOST_PRESSES = 100;
 
@@ -46,8 +48,10 @@ export class AccountConnection {
   /** With the platform's id, as soon as that is known. */
   #account: ChannelAccount;
   #signal: AbortSignal = this.#refused.signal;
-  /** Every server of the session has come. */
+  /** Every server of the session has come, but for those with an outage. */
   #isComplete = false;
+  /** By id what is known of each server that the bot is in. `isOut`: it has not come, or has an outage. */
+  readonly #servers = new Map<string, { readonly name: string; readonly isOut: boolean }>();
   #presses = 0;
   #failures = 0;
 
@@ -81,6 +85,14 @@ export class AccountConnection {
 
   threadsInUse(): readonly ThreadInUse[] {
     return this.#places.threadsInUse(this.#account.platformId);
+  }
+
+  /** @throws ChannelError `unavailable` while the server of `place` has an outage. */
+  ensureAvailable(place: PlaceAddress): void {
+    const guild = place.guild ?? this.#places.get(place.thread ?? place.channel)?.address.guild ?? this.#places.get(place.channel)?.address.guild;
+    const server = guild === undefined || !this.#isComplete ? undefined : this.#servers.get(guild);
+    if (server?.isOut !== true) return;
+    throw new ChannelError("unavailable", outageOf([server.name]), { notSent: true, retryAfterMs: OUTAGE_LOOK_MS });
   }
 
   /** The allowlist is another one: the bot joins what is open in a channel that is on it now. */
@@ -125,12 +137,15 @@ export class AccountConnection {
           timeoutMs,
           mayIdentify: (signal) => gate.wait(this.#account.id, signal),
           listener: {
-            sessionStarted: () => {
+            sessionStarted: (guilds) => {
               this.#isComplete = false;
+              const named = new Map([...this.#servers].map(([guild, { name }]) => [guild, name]));
+              this.#servers.clear();
+              for (const guild of guilds) this.#servers.set(guild, { name: named.get(guild) ?? guild, isOut: true });
               this.#inbox.hold();
             },
             ready: (selfId) => this.#ready(selfId),
-            resumed: () => this.#states.tell(this.#account, "ready"),
+            resumed: () => this.#tellReady(),
             reconnecting: () => this.#states.tell(this.#account, "reconnecting"),
             event: (type, data) => this.#hear(type, data),
           },
@@ -146,8 +161,16 @@ export class AccountConnection {
     this.#failures = 0;
     this.#account = { ...this.#account, platformId: selfId };
     this.#isComplete = true;
-    this.#states.tell(this.#account, "ready");
+    this.#tellReady();
     this.#inbox.readGap();
+  }
+
+  /** Ready also while a server has an outage: the others are there. */
+  #tellReady(): void {
+    const out = [...this.#servers.values()].filter(({ isOut }) => isOut).map(({ name }) => name);
+    if (this.#servers.size === 0) this.#states.tell(this.#account, "ready", "The bot is in no server: `dure doctor` gives the link that invites it.");
+    else if (out.length > 0) this.#states.tell(this.#account, "ready", outageOf(out));
+    else this.#states.tell(this.#account, "ready");
   }
 
   // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,15 +223,23 @@ export class AccountConnection {
     }
   }
 
+  /** Source: "Gateway Events: Guild Create": its inner payload may be an unavailable guild. */
   #guildCame(guild: WireGuild): void {
+    if (guild.unavailable === true) return this.#guildGone(guild);
+    this.#servers.set(guild.id, { name: guild.name ?? guild.id, isOut: false });
     for (const channel of guild.channels ?? []) this.#places.learn(channel, guild.id);
     for (const thread of guild.threads ?? []) this.#threadCame(thread, guild.id);
     // It comes late after an outage of theirs, or for the first time: nobody told what was said there before.
-    if (this.#isComplete) this.#inbox.readGap();
+    if (!this.#isComplete) return;
+    this.#tellReady();
+    this.#inbox.readGap();
   }
 
-  /** `unavailable`: an outage of theirs, the guild comes back. Else the bot was removed. Source: "Gateway Events: Guild Delete". */
+  /** `unavailable`: an outage of theirs, the guild comes back, and nothing of it is forgotten. Else the bot was removed. Source: "Gateway Events: Guild Delete". */
   #guildGone(guild: WireGuild): void {
+    if (guild.unavailable === true) this.#servers.set(guild.id, { name: this.#servers.get(guild.id)?.name ?? guild.id, isOut: true });
+    else this.#servers.delete(guild.id);
+    if (this.#isComplete) this.#tellReady();
     if (guild.unavailable === true) return;
     for (const channel of this.#places.forgetGuild(guild.id)) this.#tell(channel, "access-lost");
   }
@@ -353,8 +384,14 @@ export class AccountConnection {
   }
 }
 
+/** What is told of an account, and of what waits, while servers have an outage. */
+function outageOf(servers: readonly string[]): string {
+  return `Discord has an outage in the server ${servers.join(", ")}: what is said there waits.`;
+}
+
 interface WireGuild {
   readonly id: string;
+  readonly name?: string;
   readonly unavailable?: boolean;
   readonly channels?: readonly WirePlace[];
   readonly threads?: readonly WirePlace[];

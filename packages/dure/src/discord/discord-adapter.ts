@@ -50,6 +50,9 @@ interface Started {
   readonly gate: IdentifyGate;
 }
 
+/** Does what may be done twice until it succeeds. */
+type Patient = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** Room that is left in a message for mentions, which grow when a snowflake takes the place of an agent's id. */
 const ROOM_FOR_MENTIONS = 100;
 
@@ -128,6 +131,7 @@ export class DiscordAdapter implements ChannelAdapter {
   }
 
   async post(post: OutgoingPost, { signal }: { signal: AbortSignal }): Promise<{ platformId: string }> {
+    this.#ensureAvailable(post.account, post.place);
     const channel = channelIdOf(post.place);
     const { id } = await this.#api(post.account).request<{ id: string }>({
       method: "POST",
@@ -142,21 +146,25 @@ export class DiscordAdapter implements ChannelAdapter {
   }
 
   async edit(post: OutgoingPost, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    this.#ensureAvailable(post.account, post.place);
     const channel = channelIdOf(post.place);
     await this.#api(post.account).request({ method: "PATCH", route: `/channels/${channel}/messages/${platformId}`, body: toEditBody(post), doing: "edit a message", channel, needs: "VIEW_CHANNEL", signal });
   }
 
   async remove(account: ChannelAccount, place: PlaceAddress, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    this.#ensureAvailable(account, place);
     const channel = channelIdOf(place);
     await this.#api(account).request({ method: "DELETE", route: `/channels/${channel}/messages/${platformId}`, doing: "delete a message", channel, needs: "VIEW_CHANNEL", signal });
   }
 
-  findPost(post: OutgoingPost, { after, signal }: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform> {
+  async findPost(post: OutgoingPost, { after, signal }: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform> {
+    this.#ensureAvailable(post.account, post.place);
     return searchPost(this.#api(post.account), { channel: channelIdOf(post.place), text: toWireText(post.text, post.mentions), nonce: post.key, after }, signal);
   }
 
   /** The platform has no key for threads: after an unknown outcome `findThread` is the only way to tell. */
   async createThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<{ platformId: string }> {
+    this.#ensureAvailable(thread.account, thread.channel);
     const { channel } = thread.channel;
     const { id } = await this.#api(thread.account).request<WirePlace>({
       method: "POST",
@@ -171,7 +179,8 @@ export class DiscordAdapter implements ChannelAdapter {
     return { platformId: id };
   }
 
-  findThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<FoundOnPlatform> {
+  async findThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<FoundOnPlatform> {
+    this.#ensureAvailable(thread.account, thread.channel);
     const { guild, channel } = thread.channel;
     const api = this.#api(thread.account);
     return thread.named === undefined ? searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal) : namedThread(api, channel, thread.named, signal);
@@ -202,16 +211,17 @@ export class DiscordAdapter implements ChannelAdapter {
   async readSince(account: ChannelAccount, place: PlaceAddress, { after, limit, signal }: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]> {
     const api = this.#api(account);
     const channel = channelIdOf(place);
+    const patient: Patient = (work) => this.#patiently(account, place, signal, work);
     const messages: WireMessage[] = [];
     let from = after;
     while (messages.length < limit) {
       const wanted = Math.min(PAGE, limit - messages.length);
-      const page = await this.#patiently(signal, () => api.messages(channel, { after: from, limit: wanted, signal }));
+      const page = await patient(() => api.messages(channel, { after: from, limit: wanted, signal }));
       messages.push(...page);
       if (page.length < wanted || after === undefined) break;
       from = page.at(-1)?.id;
     }
-    if (messages.length === 0) await this.#ensureReadable(api, channel, { after, signal });
+    if (messages.length === 0) await this.#ensureReadable(api, channel, patient, { after, signal });
     return messages.flatMap((message) => toInbound(message, place) ?? []);
   }
 
@@ -222,20 +232,29 @@ export class DiscordAdapter implements ChannelAdapter {
     return checkAccount(this.#api(account), account, this.#options.channels ?? [], signal);
   }
 
-  async #ensureReadable(api: AccountApi, channel: string, { after, signal }: { after: string | undefined; signal: AbortSignal }): Promise<void> {
-    const { last_message_id: last } = await this.#patiently(signal, () => api.place(channel, signal));
+  /** Where an outage is known nothing is tried: work waits for its end. */
+  #ensureAvailable(account: ChannelAccount, place: PlaceAddress): void {
+    this.#connections.get(account.id)?.ensureAvailable(place);
+  }
+
+  async #ensureReadable(api: AccountApi, channel: string, patient: Patient, { after, signal }: { after: string | undefined; signal: AbortSignal }): Promise<void> {
+    const { last_message_id: last } = await patient(() => api.place(channel, signal));
     if (last == null || (after !== undefined && BigInt(last) <= BigInt(after))) return;
     // The last message may have been deleted; reading it tells which of the two it is.
     try {
       const route = `/channels/${channel}/messages/${last}` as const;
-      await this.#patiently(signal, () => api.request({ method: "GET", route, doing: "read messages", channel, needs: "READ_MESSAGE_HISTORY", signal }));
+      await patient(() => api.request({ method: "GET", route, doing: "read messages", channel, needs: "READ_MESSAGE_HISTORY", signal }));
     } catch (error) {
       if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
     }
   }
 
-  #patiently<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    return patiently(this.#ready().port.clock, signal, work);
+  /** An outage that begins between two attempts ends it. */
+  #patiently<T>(account: ChannelAccount, place: PlaceAddress, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return patiently(this.#ready().port.clock, signal, async () => {
+      this.#ensureAvailable(account, place);
+      return work();
+    });
   }
 
   #ready(): Started {

@@ -7,8 +7,8 @@ import type { DiscordJs } from "./discord-js.ts";
 export type ConnectionEnd = { readonly end: "stopped" } | { readonly end: "refused"; readonly detail: string } | { readonly end: "failed"; readonly detail: string };
 
 export interface GatewayListener {
-  /** A new session begins: what arrives from now on is younger than what was missed. */
-  readonly sessionStarted: () => void;
+  /** A new session begins: what arrives from now on is younger than what was missed. `guilds`: ids of those that the bot is in. */
+  readonly sessionStarted: (guilds: readonly string[]) => void;
   /** The session is complete; `selfId` is the bot's user id. */
   readonly ready: (selfId: string) => void;
   /** The old session goes on and everything missed has come. */
@@ -80,7 +80,7 @@ export async function runGateway(options: GatewayClientOptions, signal: AbortSig
       if (isLive()) listen(data as never);
     });
   };
-  on("READY", () => listener.sessionStarted());
+  on("READY", (data: { readonly guilds?: readonly { readonly id: string }[] }) => listener.sessionStarted((data.guilds ?? []).map(({ id }) => id)));
   for (const type of GATEWAY_EVENTS) on(type, (data) => listener.event(type, data));
 
   const { Events } = discordJs;

@@ -269,6 +269,7 @@ interface EscalationRow {
   readonly actions: Escalation["suggestedActions"];
   readonly resolution: Escalation["resolution"];
   readonly resolved_by: string | null;
+  readonly person: string | null;
   readonly resolved_at: Date | null;
   readonly created_at: Date;
   readonly created_us: string;
@@ -294,6 +295,7 @@ function escalationOf(row: EscalationRow): Escalation {
     status: row.is_late ? "dismissed" : row.status,
     resolution: row.is_late ? { value: "time" } : row.resolution,
     resolvedBy: row.is_late ? "system" : row.resolved_by,
+    resolvedByPerson: row.is_late ? null : row.person,
     resolvedAt: (row.is_late ? row.expires_at : row.resolved_at)?.getTime() ?? null,
     createdAt: row.created_at.getTime(),
     expiresAt: row.expires_at?.getTime() ?? null,
@@ -303,7 +305,7 @@ function escalationOf(row: EscalationRow): Escalation {
 }
 
 const IS_LATE = "(e.status = 'open' and e.expires_at is not null and e.expires_at < clock_timestamp())";
-const COLUMNS = `e.*, ${IS_LATE} as is_late, (extract(epoch from e.created_at) * 1000000)::bigint::text as created_us`;
+const COLUMNS = `e.*, ${IS_LATE} as is_late, (select t.name from dure.tokens t where t.id = e.resolved_by) as person, (extract(epoch from e.created_at) * 1000000)::bigint::text as created_us`;
 
 const RAISE = { name: "escalation.raise", text: "select id, subject, is_new from dure.raise_escalations($1)" };
 const SETTLE = { name: "escalation.settle", text: "select c.id from dure.escalations e cross join lateral dure.close_escalation(e.id, 'resolved', $2, $3) c where e.subject = $1 and e.status = 'open'" };

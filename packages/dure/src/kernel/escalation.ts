@@ -15,8 +15,10 @@ export interface Escalation {
   readonly status: EscalationStatus;
   /** Null while it is open. `settled`: nobody needs a decision any more. `dismissed` and `time`: nobody has decided. */
   readonly resolution: { readonly value: string; readonly note?: string } | null;
-  /** A person, an agent, or `system`. */
+  /** Id of a person's token, an agent, or `system`; what a person is called where there are no tokens. */
   readonly resolvedBy: string | null;
+  /** For whom that token was made; null where it is none. */
+  readonly resolvedByPerson: string | null;
   /** Milliseconds since the epoch, like the other times. */
   readonly resolvedAt: number | null;
   readonly createdAt: number;

@@ -4,6 +4,7 @@ import { messageOf } from "../kernel/errors.ts";
 import type { AccountState, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Directory } from "./directory.ts";
+import { roomReports } from "./reports.ts";
 import { topicOf, type RoomsSetting } from "./talk.ts";
 
 /** How often a process looks whether an account is free, milliseconds. With leases of 6 s a dead holder is replaced within 10 s. */
@@ -56,7 +57,7 @@ export class Accounts {
 
   /** Words of agents whose account this team does not have any more leave nowhere, and nobody else would say so. */
   async #tellWaiting(adapter: string): Promise<void> {
-    const { database, store, directory, logger } = this.#setting;
+    const { database, store, directory, logger, locale } = this.#setting;
     for (const { account, agent, count } of await waitingForNobody(database, adapter, directory)) {
       const who = directory.find(agent)?.displayName ?? agent;
       logger.error({ adapter, account, messages: count }, `${count} messages of ${who} wait: there is no token for the account ${adapter}:${account}`);
@@ -65,7 +66,7 @@ export class Accounts {
           subject: `room:account:${adapter}:${agent}`,
           type: "account",
           severity: "high",
-          title: `${who} (${adapter}): ${count} waiting, no token for this account.`,
+          ...roomReports(locale).noToken(who, adapter, count),
           context: { adapter, account, agent, waiting: count },
         }),
       );
@@ -98,13 +99,15 @@ export class Accounts {
   }
 
   async #change(adapter: string, account: ChannelAccount, decide: (before: AccountBefore) => { state: AccountState; detail: string | undefined } | undefined): Promise<void> {
-    const { database, store, logger } = this.#setting;
+    const { database, store, logger, locale } = this.#setting;
     const changed = await database.transaction(async (tx) => {
       const [before] = await tx.query<AccountBefore>(LOCK, [adapter, account.id, leaseName(adapter, account.id), this.#processId]);
       const change = before && decide(before);
       if (account.platformId !== undefined) await tx.query(KNOWN_AS, [adapter, account.id, account.platformId]);
-      if (!change || before.state === change.state) return undefined;
+      if (!change) return undefined;
       const { state, detail } = change;
+      // Since when an account is not ready counts; what is told of one that is may change.
+      if (before.state === state && (state !== "ready" || before.detail === (detail ?? null))) return undefined;
       await tx.query(CHANGE, [adapter, account.id, state, detail ?? null]);
       await store.emit(tx, [{ type: "account.changed", role: "system", agent: account.agent, data: { adapter, account: account.id, from: before.state, state, detail: detail ?? null } }]);
       if (state === "refused") {
@@ -112,7 +115,7 @@ export class Accounts {
           subject: `room:account:${adapter}:${account.agent}`,
           type: "account",
           severity: "critical",
-          title: `${account.displayName} (${adapter}): ${detail ?? "the token is not accepted"}`,
+          ...roomReports(locale).refused(account.displayName, adapter, detail ?? "The token is not accepted."),
           context: { adapter, account: account.id, agent: account.agent },
         });
       }
@@ -170,6 +173,7 @@ export async function waitingForNobody(database: Pick<Database, "query">, adapte
 
 interface AccountBefore {
   readonly state: AccountState;
+  readonly detail: string | null;
   /** This process holds its connection; anybody does. */
   readonly is_ours: boolean;
   readonly is_held: boolean;
@@ -223,7 +227,7 @@ const ENROL = {
            changed_at = case when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at else clock_timestamp() end`,
 };
 const PLATFORM_IDS = { name: "account.platform_ids", text: "select adapter, id, platform_id from dure.accounts where platform_id is not null" };
-const LOCK = { name: "account.lock", text: `select state, exists (select from dure.leases where name = $3 and holder = $4) as is_ours,
+const LOCK = { name: "account.lock", text: `select state, detail, exists (select from dure.leases where name = $3 and holder = $4) as is_ours,
       exists (select from dure.leases l join dure.processes p on p.id = l.holder where l.name = $3 and p.ended_at is null) as is_held
     from dure.accounts where adapter = $1 and id = $2 for update` };
 const KNOWN_AS = { name: "account.known_as", text: "update dure.accounts set platform_id = $3 where adapter = $1 and id = $2 and platform_id is distinct from $3" };

@@ -15,6 +15,7 @@ export async function adoptDouble(tx: Transaction, { directory }: Pick<RoomsSett
   await tx.query(MOVE_GUARDS, [place, double]);
   await tx.query(MOVE_STOP, [`room:loop:${place}`, `room:loop:${double}`]);
   await tx.query(DETACH, [double, place]);
+  await tx.query(MOVE_MARKS, [place, double]);
   const lines = await tx.query<MovedLine>(MOVE_LINES, [place, double]);
   await tx.query(COUNT_LINES, [place, lines.length]);
   await tx.query(DROP_RECORDS, [double]);
@@ -51,7 +52,14 @@ const MOVE_STOP = {
   name: "adopt.stop",
   text: "update dure.escalations set subject = $1 where subject = $2 and status = 'open' and not exists (select from dure.escalations where subject = $1 and status = 'open')",
 };
-const DETACH = { name: "adopt.detach", text: "update dure.places set state = 'closed', closed_because = 'it is the thread ' || $2, moved_to = $2, channel = null, thread = null where id = $1" };
+const DETACH = { name: "adopt.detach", text: "update dure.places set state = 'closed', closed_because = 'it is the thread ' || $2, moved_to = $2, channel = null, thread = null, next_seq = 1 where id = $1" };
+/** How far a person has read, where all of the thread was read so far: a mark says that everything before it was. */
+const MOVE_MARKS = {
+  name: "adopt.marks",
+  text: `update dure.person_reads r set seq = p.next_seq - 1 + (select count(*) from dure.room_messages m where m.place = $2 and m.seq <= d.seq)
+           from dure.places p, dure.person_reads d
+          where p.id = $1 and d.place = $2 and r.place = $1 and r.tenant = d.tenant and r.person = d.person and r.seq >= p.next_seq - 1`,
+};
 const MOVE_LINES = {
   name: "adopt.lines",
   text: `update dure.room_messages m set place = $1, seq = p.next_seq - 1 + n.nr

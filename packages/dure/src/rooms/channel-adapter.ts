@@ -198,6 +198,8 @@ export type ChannelFailure =
   | "not-found"
   /** 429: again after `retryAfterMs`; never counts as an attempt. */
   | "rate-limited"
+  /** The platform has an outage at this place and says when it is over: it waits, and never counts as an attempt. */
+  | "unavailable"
   /** 401: the account goes offline. */
   | "credential"
   /** 400: the platform refuses this content; no retry. */

@@ -5,6 +5,7 @@ import { channelPlaceId, type RoomAgent, type RoomChannel } from "./directory.ts
 import { chainAllows, pairMayCall } from "./guards.ts";
 import { enqueueNotice } from "./notices.ts";
 import { placeOfSession, type Place } from "./place.ts";
+import { roomReports } from "./reports.ts";
 import { HANDLINGS_TOPIC, LIFT, orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText, threadName, threadTopic } from "./text.ts";
 import { threadSlot } from "./thread-slot.ts";
@@ -150,7 +151,7 @@ export class Collaboration {
 
   /** On the platform of the place; where that is not known, on all of them. */
   async #offline(tx: Transaction, adapters: readonly string[], from: RoomAgent, target: RoomAgent): Promise<Refusal | undefined> {
-    const { store, limits, directory } = this.#setting;
+    const { store, limits, directory, locale } = this.#setting;
     const whys: string[] = [];
     for (const adapter of adapters) {
       const account = directory.account(adapter, target.id);
@@ -168,7 +169,7 @@ export class Collaboration {
       subject: `room:offline:${pairOf(from.id, target.id).join(":")}:AGENT_OFFLINE`,
       type: "agent_offline",
       severity: "medium",
-      title: `${from.displayName} → ${target.displayName}: ${target.displayName} ${why}.`,
+      ...roomReports(locale).offline(from.displayName, target.displayName, why),
       context: { from: from.id, to: target.id, adapter: adapters.join(", ") },
     });
     return { ...refuse("AGENT_OFFLINE", `${target.displayName} (${target.id}) ${why}.`, "Do it yourself, ask another agent, or tell the person; an operator has been told."), escalated: true };

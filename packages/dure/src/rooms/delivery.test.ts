@@ -12,6 +12,7 @@ test.each([
   ["@이든이가 말하길 @이든 차례", ["eden", "edeni"], "<@edeni>가 말하길 <@eden> 차례"],
   ["@EDEN-2 and @eden", ["eden", "eden-2"], "<@eden-2> and <@eden>"],
   ["@ruda/pkg is a package, mail to a@ruda", ["ruda"], "@ruda/pkg is a package, mail to a@ruda"],
+  ["＠루다 봐 줘, a＠ruda", ["ruda"], "<@ruda> 봐 줘, a＠ruda"],
   ["<@ruda> @루다 @루다", ["ruda"], "<@ruda> <@ruda> @루다"],
 ])("%s links %j", (text, mentions, shown) => {
   expect(linked(text, mentions, directory)).toBe(shown);

@@ -10,6 +10,7 @@ import type { Requests } from "./requests.ts";
 import type { StoredMessage } from "./room-store.ts";
 import { namedAt } from "./mentions.ts";
 import { enqueueNotice } from "./notices.ts";
+import { roomReports } from "./reports.ts";
 import { partKey, partLength, type Over, type RoomsSetting, type Talk } from "./talk.ts";
 import { splitMessage } from "./text.ts";
 import { roomTexts } from "./texts.ts";
@@ -258,7 +259,7 @@ export class Delivery {
 
   /** One question for the thread, whatever waits for it. Asked again when what a person said did not find it. */
   async #askAboutThread(adapter: ChannelAdapter, placeId: string, given: GivenUp, error: { code?: string; message?: string }, tx: Transaction): Promise<void> {
-    const { store } = this.#setting;
+    const { store, locale } = this.#setting;
     const place = await store.place(placeId, tx);
     if (!place) return;
     await store.escalate(tx, {
@@ -268,7 +269,7 @@ export class Delivery {
       severity: "high",
       tenant: place.tenant,
       source: { room: place.id },
-      title: `${place.name}: ${error.message ?? "nobody can tell whether the thread was made"}`,
+      ...roomReports(locale).unsureThread(place.name, error.message ?? ""),
       context: { place: place.id, account: place.owner, adapter: adapter.name, code: error.code ?? null, outcome: given.outcome, attempts: given.attempts, outbox: given.key },
     });
   }
@@ -282,6 +283,7 @@ export class Delivery {
     const failure = failureOf(error.code);
     const [asks] = message.request === null ? [] : await tx.query<Asked>(ASKED_BY, [message.id]);
     const unsure = isUnsure(given, error);
+    const reports = roomReports(locale);
     // What waits for a thread of which nobody knows is asked about once, with the thread.
     const isAsked = unsure && (given.payload as { kind?: string }).kind === "thread";
     if (!isAsked) await store.escalate(tx, {
@@ -291,7 +293,7 @@ export class Delivery {
       severity: failure === "credential" ? "critical" : given.outcome === "unknown" ? "high" : "medium",
       tenant: place.tenant,
       source: { room: place.id },
-      title: `${directory.nameOf(message.author)} → ${place.name}: ${error.message ?? "not delivered"}`,
+      ...(unsure ? reports.unsure(directory.nameOf(message.author), place.name, error.message ?? "") : reports.undelivered(directory.nameOf(message.author), place.name, error.message ?? "", failure)),
       context: { message: messageId, place: place.id, account: message.author, adapter: adapter.name, code: error.code ?? null, outcome: given.outcome, attempts: given.attempts, ...(unsure && { outbox: given.key }) },
     });
     await store.emit(tx, [{ type: "room.delivery_failed", role: "system", room: place.id, agent: message.author, data: { message: messageId, outcome: given.outcome, code: error.code ?? null, detail: error.message ?? null } }]);
@@ -329,6 +331,7 @@ const VERDICTS = {
   invalid: "permanent",
   credential: "permanent",
   "rate-limited": "rate-limited",
+  unavailable: "rate-limited",
   transient: "transient",
 } as const satisfies Record<ChannelFailure, FailureVerdict["class"]>;
 
@@ -396,7 +399,7 @@ export function linked(text: string, mentions: readonly string[], directory: Dir
   for (const agent of mentions) {
     const names = [directory.nameOf(agent), agent].sort((a, b) => b.length - a.length).map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
     let isLinked = false;
-    linkedText = linkedText.replace(new RegExp(`(?<![\\p{L}\\p{N}<\`])@(?:${names.join("|")})`, "giu"), (name, at: number, all: string) => {
+    linkedText = linkedText.replace(new RegExp(`(?<![\\p{L}\\p{N}<\`])[@＠](?:${names.join("|")})`, "giu"), (name, at: number, all: string) => {
       if (isLinked || namedAt(all, at, directory.names) !== agent) return name;
       isLinked = true;
       return `<@${agent}>`;

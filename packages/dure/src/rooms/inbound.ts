@@ -5,6 +5,7 @@ import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapt
 import { enqueueNotice } from "./notices.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { addressOf, wasAway, type Place } from "./place.ts";
+import { roomReports } from "./reports.ts";
 import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText } from "./text.ts";
 import { GONE, roomTexts } from "./texts.ts";
@@ -69,7 +70,7 @@ export class Inbound implements ChannelPort {
   }
 
   async placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void> {
-    const { database, store } = this.#setting;
+    const { database, store, locale } = this.#setting;
     const known = await store.placeAt(change.place);
     if (!known) return;
     await database.transaction(async (tx) => {
@@ -83,7 +84,7 @@ export class Inbound implements ChannelPort {
         await store.emit(tx, closed.map(({ id }) => ({ type: "room.closed", role: "system", room: id, data: { because: change.kind } })));
         await withdrawRequestsIn(tx, this.#setting, closed.map(({ id }) => id), change.kind);
         if (change.kind === "channel-removed") {
-          await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "medium", tenant: place.tenant, source: { room: place.id }, title: `${place.name}: ${change.kind}`, context: { place: place.id, adapter: this.#adapter.name } });
+          await store.escalate(tx, { subject: `room:gone:${place.id}`, type: "delivery", severity: "medium", tenant: place.tenant, source: { room: place.id }, ...roomReports(locale).channelGone(place.name), context: { place: place.id, adapter: this.#adapter.name } });
         }
       }
       if (change.kind === "access-lost") {
@@ -95,7 +96,7 @@ export class Inbound implements ChannelPort {
           severity: "medium",
           tenant: place.tenant,
           source: { room: place.id },
-          title: `${account.displayName} → ${place.name}: ${this.#adapter.name} does not let it in any more.`,
+          ...roomReports(locale).accessLost(account.displayName, place.name),
           context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
         });
         this.#deaf.add(deafSubject(account, place));
@@ -155,7 +156,8 @@ export class Inbound implements ChannelPort {
       if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
     } catch (error) {
       if (this.#over.signal.aborted) return;
-      if (error instanceof ChannelError && error.failure === "credential") return; // told of the account, once; what is missed is read when it connects again
+      // Told of the account, once; what is missed is read when it connects again, or when the platform says that the outage is over.
+      if (error instanceof ChannelError && (error.failure === "credential" || error.failure === "unavailable")) return;
       const wait = CATCH_UP_AGAIN_MS[tries];
       const isRefused = error instanceof ChannelError && error.failure !== "transient" && error.failure !== "rate-limited";
       logger.warn({ account: account.id, place: id, error: messageOf(error) }, `${account.id} could not read what it missed in ${place.name}${isRefused || wait === undefined ? "" : `; again in ${wait / 1_000} s`}`);
@@ -197,7 +199,7 @@ export class Inbound implements ChannelPort {
         severity: "medium",
         tenant: place.tenant,
         source: { room: place.id },
-        title: `${account.displayName} → ${place.name}: ${why}`,
+        ...roomReports(this.#setting.locale).unread(account.displayName, place.name, why),
         context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
       }),
     );

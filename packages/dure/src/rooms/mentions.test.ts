@@ -26,6 +26,9 @@ describe("a text mentions an agent", () => {
     ["with an English possessive", "see @ruda's list, @eden.", ["ruda", "eden"]],
     ["beside another without a space", "@루다@이든 @세움/@ruda", ["ruda", "eden", "seum"]],
     ["decomposed, as some keyboards write it", "@루다가 왔다".normalize("NFD"), ["ruda"]],
+    ["by the wide sign that East Asian keyboards give", "＠루다 확인 부탁해요.＠이든", ["ruda", "eden"]],
+    ["with laughter, tears or a copula right behind", "@루다ㅋㅋ @이든ㅠㅠ 담당은 @세움입니다", ["ruda", "eden", "seum"]],
+    ["with whatever space stands within its name", "@eden\u00a0kim, @eden  kim도", ["eden"]],
     ["with invisible characters in the name", "@루\u200b다 @e\u2060den", ["ruda", "eden"]],
     ["after an ellipsis, a bracket or a line end", "…@루다 「@이든」\n@세움", ["ruda", "eden", "seum"]],
     ["as the text of a link", "[@루다](https://example.com/@eden)", ["ruda"]],
@@ -33,10 +36,10 @@ describe("a text mentions an agent", () => {
     expect(mentioned(text)).toEqual(agents);
   });
 
-  test.each(["", "가", "이", "은", "는", "을", "를", "도", "만", "와", "과", "의", "에게", "한테", "께", "야", "아", "랑", "이랑", "부터", "까지", "로", "으로", "에게도", "한테는", "께서", "하고", "이가", "이한테"])(
+  test.each(["", "가", "이", "은", "는", "을", "를", "도", "만", "와", "과", "의", "에게", "한테", "께", "야", "아", "랑", "이랑", "부터", "까지", "로", "으로", "에게도", "한테는", "께서", "하고", "이가", "이한테", "랑은", "이랑은", "으론", "께선", "더러", "보고", "이에요", "입니다"])(
     "with the Korean particle %j, with and without an honorific",
     (particle) => {
-      for (const honorific of particle.startsWith("이") && particle.length > 1 ? [""] : ["", "님", "씨"]) {
+      for (const honorific of particle.startsWith("이") && particle.length > 1 ? [""] : ["", "님", "씨", "쌤", "님들", "선배님"]) {
         for (const after of [" 봐줘", ", 봐줘", "!", "", "\n"]) {
           expect(mentioned(`@루다${honorific}${particle}${after}`), honorific + particle + after).toEqual(["ruda"]);
           expect(mentioned(`<@eden>${honorific}${particle}${after}`)).toEqual(["eden"]);
@@ -51,7 +54,7 @@ describe("a text mentions nobody", () => {
   test.each([
     ["by a longer name", "@루다인 @루다미 @rudavid @ruda2 @루다가방 @이든든"],
     ["by a name that goes on after a hyphen, an underscore, a point or a slash", "@ruda-bot @ruda_bot @ruda.com @ruda/pkg @루다-봇"],
-    ["by a handle that ends like a name", "@myruda @내루다"],
+    ["by a handle that ends like a name", "@myruda @내루다 ＠내루다 my＠ruda"],
     ["in an e-mail address", "a@ruda.com a@ruda kim.lee@eden.co.kr 홍@루다 ä@ruda"],
     ["without the sign", "루다 ruda <ruda> @ 루다 @\n루다"],
     ["in inline code", "`@루다` and ``x ` @이든`` and ```@세움```"],

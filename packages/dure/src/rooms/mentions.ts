@@ -29,11 +29,11 @@ const EVERYONE = Symbol("everyone");
 const MOST_MENTIONS = 500;
 
 /**
- * Finds `<@agent-id>`, `@agent-id` and `@name` in any script. ASCII letter case does not count, nor do the composition of
- * Unicode and invisible characters within a name.
+ * Finds `<@agent-id>`, `@agent-id` and `@name` in any script; the wide `＠` is the same sign. ASCII letter case does not count, nor do
+ * the composition of Unicode, invisible characters and the kind of space within a name.
  *
  * - Before `@` stands no letter or digit, so an e-mail address is none; after the name ends the word, or a Korean
- *   honorific and particle end it (`@루다가`, `@세움님께서`). `@루다인`, `@ruda-bot`, `@ruda/pkg` and `@ruda.com` are others' names.
+ *   honorific and particle end it (`@루다가`, `@세움님께서`), or letters that stand alone (`@루다ㅋㅋ`). `@루다인`, `@ruda-bot`, `@ruda/pkg` and `@ruda.com` are others' names.
  * - The longest name wins: with agents 이든 and 이든이, `@이든이` and `@이든이가` are 이든이; without 이든이 they are 이든.
  *   Of equal names an id comes first, then the agent that is listed first.
  * - In a code block, inline code, a quotation or an address of the web nobody is mentioned. An invisible character right after
@@ -44,9 +44,9 @@ const MOST_MENTIONS = 500;
 export function findMentions(text: string, directory: MentionDirectory): Mentions {
   const agents = new Set<AgentId>();
   let everyone = false;
-  if (!text.includes("@")) return { agents: [], everyone };
+  if (!/[@＠]/.test(text)) return { agents: [], everyone };
 
-  const prose = proseOf(text);
+  const prose = proseOf(text).replaceAll("＠", "@");
   let looked = 0;
   let endsAtNext = false; // `@루다@이든`: the name before ended right at this @
   for (let at = prose.indexOf("@"); at >= 0 && looked < MOST_MENTIONS; at = prose.indexOf("@", at + 1)) {
@@ -166,7 +166,7 @@ function nameAfter(text: string, from: number, directory: MentionDirectory): { w
 
 /** Where a name of `length` ends with what may hang on it; undefined when it is the beginning of another word. */
 function endOfWord(window: string, length: number): number | undefined {
-  const rest = /^[\p{L}\p{N}\p{M}]*/u.exec(window.slice(length, length + LONGEST_SUFFIX + 1))?.[0] ?? "";
+  const rest = /^(?:(?![ㄱ-ㆎ])[\p{L}\p{N}\p{M}])*/u.exec(window.slice(length, length + LONGEST_SUFFIX + 1))?.[0] ?? "";
   if (rest !== "" && !SUFFIXES.has(rest)) return undefined;
   const end = length + rest.length;
   return /^(?:(?:-|_+)[\p{L}\p{N}]|[./][a-z0-9])/u.test(window.slice(end, end + 8)) ? undefined : end;
@@ -175,16 +175,17 @@ function endOfWord(window: string, length: number): number | undefined {
 function comparable(text: string): string {
   return text
     .replace(/\p{Default_Ignorable_Code_Point}+/gu, "")
+    .replace(/[^\S\n]+/gu, " ")
     .normalize("NFC")
     .replace(/[A-Z]+/gu, (letters) => letters.toLowerCase());
 }
 
 /** What Korean hangs on a name: an honorific (or the 이 of names that end in a consonant), a particle, a second particle. */
-const HONORIFICS = ["", "님", "씨", "이"];
-const PARTICLES = "이 가 은 는 을 를 도 만 의 나 이나 야 아 요 이요 라도 이라도 마저 조차 마다".split(" ");
+const HONORIFICS = ["", "님", "씨", "이", "쌤", "님들", "선배", "선배님"];
+const PARTICLES = "이 가 은 는 을 를 도 만 의 나 이나 야 아 요 이요 라도 이라도 마저 조차 마다 께선 으론 더러 보고 예요 이에요 입니다".split(" ");
 const PARTICLES_THAT_TAKE_ANOTHER =
   "에게 에게서 한테 한테서 께 께서 와 과 랑 이랑 하고 로 으로 부터 까지 보다 처럼 같이 만".split(" ");
-const SECOND_PARTICLES = ["", "는", "도", "만", "의", "요"];
+const SECOND_PARTICLES = ["", "는", "은", "도", "만", "의", "요"];
 const SUFFIXES: ReadonlySet<string> = new Set(
   HONORIFICS.flatMap((honorific) =>
     ["", ...PARTICLES, "에겐", "한텐", "만이", "만은", "만을", ...PARTICLES_THAT_TAKE_ANOTHER.flatMap((particle) => SECOND_PARTICLES.map((second) => particle + second))].map(

@@ -14,6 +14,8 @@ export interface RoomSummary extends ShownPlace {
   readonly unread: number;
   readonly lastAt: number | null;
   readonly members: readonly string[];
+  /** Of its members, those that do not see or read it; the platform says why in the escalation. */
+  readonly deaf: readonly string[];
 }
 
 export interface ThreadSummary extends ShownPlace {
@@ -72,14 +74,15 @@ export class RoomReader {
     const [kind, at, id] = options.cursor === undefined ? [null, null, null] : readCursor(options.cursor);
     const rows = await this.#database.query<RoomRow>(ROOMS, [who.tenant, who.person, this.#directory.channels.map(channelPlaceId), kind, at, id, limit + 1]);
     const last = rows[limit - 1];
-    return { items: this.#summariesOf(rows.slice(0, limit)), nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+    return { items: await this.#summariesOf(rows.slice(0, limit)), nextCursor: rows.length > limit && last ? cursorOf(last) : null };
   }
 
-  #summariesOf(rows: readonly RoomRow[]): readonly RoomSummary[] {
+  async #summariesOf(rows: readonly RoomRow[]): Promise<readonly RoomSummary[]> {
+    const reports = await this.#database.query<{ place: string; agent: string }>(DEAF, [rows.map(({ id }) => id)]);
     return rows.map((row) => {
       const channel = this.#directory.channelOf(row.id);
       const members = row.kind === "direct" ? [row.agent ?? ""] : this.#directory.agents.filter((agent) => agent.accounts[row.adapter]).map((agent) => agent.id);
-      return { ...shownPlace(placeOf(row)), defaultAgent: channel?.defaultAgent ?? (row.kind === "direct" ? row.agent : (this.#directory.lead?.id ?? null)), unread: row.unread, lastAt: row.last_at?.getTime() ?? null, members };
+      return { ...shownPlace(placeOf(row)), defaultAgent: channel?.defaultAgent ?? (row.kind === "direct" ? row.agent : (this.#directory.lead?.id ?? null)), unread: row.unread, lastAt: row.last_at?.getTime() ?? null, members, deaf: members.filter((agent) => reports.some((report) => report.place === row.id && report.agent === agent)) };
     });
   }
 
@@ -191,6 +194,11 @@ const ROOMS = {
        and (p.kind = 'channel' and p.id = any($3::text[]) or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1))
        and ($4::text is null or (p.kind, (extract(epoch from p.created_at) * 1000000)::bigint, p.id) > ($4, $5::bigint, $6))
      order by p.kind, p.created_at, p.id limit $7`,
+};
+/** Open reports of agents that cannot hear in a place. */
+const DEAF = {
+  name: "rooms.deaf",
+  text: "select context->>'place' as place, context->>'agent' as agent from dure.escalations where status = 'open' and starts_with(subject, 'room:deaf:') and context->>'place' = any($1::text[])",
 };
 const THREADS = {
   name: "rooms.threads",

@@ -3,6 +3,7 @@ import type { Cancel } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
+import { roomReports } from "./reports.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { GONE, roomTexts, type GoneReason } from "./texts.ts";
 
@@ -127,7 +128,7 @@ export class Requests {
         severity: "medium",
         tenant: place.tenant,
         source: { room: place.id },
-        title: `${directory.nameOf(request.from_agent)} → ${directory.nameOf(request.to_agent)}: ${minutes} min (${place.name})`,
+        ...roomReports(locale).unanswered(directory.nameOf(request.from_agent), directory.nameOf(request.to_agent), minutes, place.name),
         context: { request: id, from: request.from_agent, to: request.to_agent, thread: place.id },
       });
       await this.#tellOrigin(tx, request, (to) => roomTexts(locale).unanswered(to, minutes));

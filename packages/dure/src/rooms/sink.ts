@@ -8,6 +8,7 @@ import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
+import { roomReports } from "./reports.ts";
 import { orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { threadSlot } from "./thread-slot.ts";
@@ -169,7 +170,7 @@ export class ConversationSink {
           subject: `room:sink:${to}`,
           type: "delivery",
           severity: "medium",
-          title: `The report of background work (${to}) was not delivered: ${(error as { message?: string } | null)?.message ?? "?"}`,
+          ...roomReports(this.#setting.locale).sinkFailed(to, (error as { message?: string } | null)?.message ?? "?"),
           context: { to, attempts, lines: items.length, first: items[0]?.id ?? null },
         });
       },
@@ -193,7 +194,8 @@ const MOVE = {
   name: "sink.move",
   text: "insert into dure.cursors as c (name, position) values ('room.sink', $1) on conflict (name) do update set position = $1, at = clock_timestamp() where c.position <> $1 returning name",
 };
-const THREAD_OF = { name: "sink.thread_of", text: "select s.place from dure.sink_threads s join dure.places p on p.id = s.place where s.conversation = $1 and p.state <> 'closed'" };
+/** Locked: one that is being closed would take the line with it. */
+const THREAD_OF = { name: "sink.thread_of", text: "select s.place from dure.sink_threads s join dure.places p on p.id = s.place where s.conversation = $1 and p.state <> 'closed' for update of p" };
 const KEEP_THREAD = { name: "sink.keep_thread", text: "insert into dure.sink_threads (conversation, place) values ($1, $2) on conflict (conversation) do update set place = $2" };
 const NEW_THREAD = {
   name: "sink.new_thread",

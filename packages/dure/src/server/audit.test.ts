@@ -1,11 +1,19 @@
+import fastify from "fastify";
 import { expect, test } from "vitest";
 import type { PlanDesk } from "../plans/run/plan-desk.ts";
 import type { Rooms } from "../rooms/rooms.ts";
+import { auditRequests } from "./audit.ts";
+import type { ServerParts } from "./server.ts";
 import { startTestServer } from "./test-server.ts";
 
-/** A desk that cleans what it is told here. */
-function deskOf(items: readonly { run: string; outcome: "cleaned" | "kept" }[]): PlanDesk {
-  return { runs: { clean: async () => ({ items: items.map((item) => ({ plan: "login", ...item })), next: null }) } } as unknown as PlanDesk;
+/** A desk that cleans what it is told here, and then fails where it is told to. */
+function deskOf(items: readonly { run: string; outcome: "cleaned" | "kept" }[], error?: Error): PlanDesk {
+  const clean: PlanDesk["clean"] = async ({ dryRun }, { onBegun }) => {
+    for (const { run, outcome } of items) if (outcome === "cleaned" && dryRun !== true) onBegun?.(run);
+    if (error) throw error;
+    return { items: items.map((item) => ({ plan: "login", ...item })), next: null };
+  };
+  return { runs: {}, clean } as unknown as PlanDesk;
 }
 
 test("each run that was cleaned has its entry; a dry run has none, and where nothing was cleaned that is the outcome", async () => {
@@ -18,6 +26,15 @@ test("each run that was cleaned has its entry; a dry run has none, and where not
 
   expect(some.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([["run.clean", "run_1", "done"], ["run.clean", "run_3", "done"]]);
   expect(none.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([["run.clean", "run_2", "NOTHING_CLEANED"]]);
+});
+
+test("each run whose files were begun to go has its entry although the cleaning failed behind it", async () => {
+  await using server = await startTestServer({ plans: deskOf([{ run: "run_1", outcome: "cleaned" }, { run: "run_2", outcome: "cleaned" }], new Error("the database is gone")) });
+
+  const answer = await server.post("/v1/runs/clean", {});
+
+  expect(answer.status).toBe(500);
+  expect(server.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([["run.clean", "run_1", "done"], ["run.clean", "run_2", "done"]]);
 });
 
 test("a collaboration that was refused with 200 is written down as refused; what is not valid, or not allowed, is no deed", async () => {
@@ -42,4 +59,15 @@ test("a deed whose outcome cannot be written is answered all the same, and its e
 
   expect([answer.status, entries]).toEqual([200, ["run.clean"]]);
   expect(server.log.join("\n")).toContain("the outcome of an entry of the audit log could not be written");
+});
+
+test("a route that changes something and does not say what is refused before the server listens", () => {
+  const app = fastify();
+  auditRequests(app, {} as ServerParts);
+  const answer = async (): Promise<string> => "done";
+
+  app.get("/looks", answer);
+  app.post("/no-deed", { config: { audit: false } }, answer);
+
+  expect(() => app.delete("/forgets", answer)).toThrow("DELETE /forgets does not say what it does");
 });

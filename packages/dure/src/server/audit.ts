@@ -21,6 +21,9 @@ interface OpenDeed {
   subjects: readonly string[];
 }
 
+/** Methods that change nothing. */
+const LOOKS = new Set(["GET", "HEAD", "OPTIONS"]);
+
 /**
  * Writes down what a request does before its handler runs, and how it ended before its answer leaves. What cannot be written down is
  * not done. Which routes do something, their `config.audit` says.
@@ -28,6 +31,10 @@ interface OpenDeed {
 export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
   const { audit } = parts;
   app.decorateRequest("deed", null);
+  app.addHook("onRoute", ({ method, url, config }) => {
+    const does = [method].flat().some((one) => !LOOKS.has(one));
+    if (does && config?.audit === undefined) throw new Error(`${String(method)} ${url} does not say what it does: set config.audit, to false where it is no deed.`);
+  });
   if (!audit) return;
 
   app.addHook("preHandler", async (request) => {
@@ -43,9 +50,9 @@ export function doneTo(request: FastifyRequest, ...subjects: readonly string[]):
   if (request.deed) request.deed.subjects = subjects;
 }
 
-/** For an answer that comes long after the deed, or never: its outcome is written now. */
-export async function deedIsDone(request: FastifyRequest, parts: ServerParts, subject: string): Promise<void> {
-  doneTo(request, subject);
+/** For an answer that comes long after the deed, or never: its outcome is written now. Several: an entry for each. */
+export async function deedIsDone(request: FastifyRequest, parts: ServerParts, ...subjects: readonly string[]): Promise<void> {
+  doneTo(request, ...subjects);
   await endDeed(request, parts);
 }
 
@@ -68,8 +75,9 @@ async function endDeed(request: FastifyRequest, { audit, logger }: ServerParts):
 
 function deedOf(request: FastifyRequest): RequestDeed | undefined {
   const { audit } = request.routeOptions.config;
+  if (audit === false || audit === undefined) return undefined;
   if (typeof audit === "string") return { what: audit, subject: Object.values(request.params as Record<string, string>).join("/") };
-  return audit?.(request);
+  return audit(request);
 }
 
 function whoOf(request: FastifyRequest): Pick<Deed, "tenant" | "name"> {
@@ -115,8 +123,8 @@ export const auditRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { aud
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What the route does, for the audit log; done to what the parameters of its path name. A function where the request decides; undefined: nothing is done. */
-    audit?: string | ((request: FastifyRequest) => RequestDeed | undefined);
+    /** What the route does, for the audit log; done to what the parameters of its path name. A function where the request decides; undefined: nothing is done. `false`: it is no deed, or writes its own entry. Routes that only look leave it out. */
+    audit?: false | string | ((request: FastifyRequest) => RequestDeed | undefined);
   }
   interface FastifyRequest {
     deed: OpenDeed | null;

@@ -45,7 +45,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.post(
     "/v1/agent/chat",
-    { config, schema: { tags: ["turns"], summary: "Send a message, get the end of its turn", headers: IdempotencyHeaders, body: ChatBody, response: { 200: ChatAnswer, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
+    { config: { ...config, audit: false }, schema: { tags: ["turns"], summary: "Send a message, get the end of its turn", headers: IdempotencyHeaders, body: ChatBody, response: { 200: ChatAnswer, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
     async (request, reply) => {
       const turn = turnRequestOf(request.body, messageBytes);
       request.sessionId = turn.session;
@@ -67,7 +67,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.post(
     "/v1/agent/chat/stream",
-    { config, schema: { tags: ["turns"], summary: "Send a message, read its turn as it happens", headers: IdempotencyHeaders, body: ChatBody, response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
+    { config: { ...config, audit: false }, schema: { tags: ["turns"], summary: "Send a message, read its turn as it happens", headers: IdempotencyHeaders, body: ChatBody, response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
     async (request, reply) => {
       const turn = turnRequestOf(request.body, messageBytes);
       request.sessionId = turn.session;

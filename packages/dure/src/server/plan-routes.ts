@@ -11,7 +11,7 @@ import type { RunFrame } from "../plans/run/plans.ts";
 import { isRunEnded, type RunOrder } from "../plans/run/run.ts";
 import { parseTestFeedback } from "../plans/workers/feedback.ts";
 import { hasScope } from "./access.ts";
-import { doneTo, refuseDeed } from "./audit.ts";
+import { deedIsDone, doneTo, refuseDeed } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
@@ -105,6 +105,11 @@ function begun({ body }: FastifyRequest): { what: string; subject: string } | un
   return dry_run === true ? undefined : { what: "run.start", subject: plan ?? file ?? "" };
 }
 
+/** What it is about, nobody can tell by an id. */
+function drafted({ body }: FastifyRequest): { what: string; subject: string } {
+  return { what: "plan.draft", subject: (body as { repository?: string }).repository ?? "" };
+}
+
 /** Which runs are old enough, the cleaning finds out. */
 function toClean({ body }: FastifyRequest): { what: string; subject: string } | undefined {
   const { run, dry_run } = (body as z.infer<typeof CleanBody>) ?? {};
@@ -142,7 +147,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.post(
     "/v1/plans/check",
     {
-      config: read,
+      config: { ...read, audit: false },
       bodyLimit: LARGE_BODY,
       schema: {
         tags,
@@ -160,7 +165,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.post(
     "/v1/plans/draft",
     {
-      config: act,
+      config: { ...act, audit: drafted },
       schema: {
         tags,
         summary: "Lets a model propose a plan, for a person to edit and approve; nothing is stored",
@@ -250,12 +255,12 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
 
   // --- orders
 
-  async function order(request: FastifyRequest, reply: FastifyReply, id: string, wish: RunOrder): Promise<z.infer<typeof OrderAnswer>> {
+  const order = async (request: FastifyRequest, reply: FastifyReply, id: string, wish: RunOrder): Promise<z.infer<typeof OrderAnswer>> => {
     const { tenant, name: by } = callerOf(request);
-    const { carriedOut } = await runs.order(id, wish, { tenant, by, signal: closing });
+    const { carriedOut } = await desk.order(id, wish, { tenant, by, mayReachOut: mayReachOut(request), signal: closing });
     void reply.code(carriedOut ? 200 : 202);
     return { carried_out: carriedOut, run: runToWire(await runs.get(id, { tenant })) };
-  }
+  };
 
   app.post("/v1/runs/:id/pause", { config: does("run.pause"), schema: { tags, summary: "Starts no more ports; what works goes on", params: runParams, response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) } } }, (request, reply) =>
     order(request, reply, request.params.id, { type: "pause" }),
@@ -291,11 +296,16 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     async (request, reply) => {
       const { older_than_ms: olderThanMs, dry_run: dryRun, ...rest } = request.body ?? {};
       const { tenant } = callerOf(request);
-      const cleaned = await runs.clean({ ...rest, ...(olderThanMs !== undefined && { olderThanMs }), ...(dryRun !== undefined && { dryRun }) }, { tenant, signal: whileAsked(reply) });
-      const gone = cleaned.items.filter(({ outcome }) => outcome === "cleaned");
-      doneTo(request, ...gone.map(({ run }) => run));
-      if (gone.length === 0) refuseDeed(request, "NOTHING_CLEANED");
-      return toWire(cleaned) as z.infer<typeof CleanAnswer>;
+      const begun: string[] = [];
+      const onBegun = (run: string): void => void begun.push(run);
+      try {
+        // Who asks may leave: a run is cleaned to its end.
+        const cleaned = await desk.clean({ ...rest, ...(olderThanMs !== undefined && { olderThanMs }), ...(dryRun !== undefined && { dryRun }) }, { tenant, mayReachOut: mayReachOut(request), onBegun, asked: whileAsked(reply), signal: closing });
+        if (begun.length === 0) refuseDeed(request, "NOTHING_CLEANED");
+        return toWire(cleaned) as z.infer<typeof CleanAnswer>;
+      } finally {
+        if (begun.length > 0) await deedIsDone(request, parts, ...begun); // whatever fails behind them
+      }
     },
   );
 
@@ -367,7 +377,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     async (request, reply) => {
       const { id, port } = request.params;
       const { tenant, name: by } = callerOf(request);
-      const said = await runs.say(id, port, request.body, { tenant, by });
+      const said = await desk.say(id, port, request.body, { tenant, by, mayReachOut: mayReachOut(request), signal: closing });
       return reply.code(202).send(said);
     },
   );
@@ -377,7 +387,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.post(
     "/v1/hooks/test-feedback",
     {
-      config: { scope: "public" },
+      config: { scope: "public", audit: false },
       bodyLimit: LARGE_BODY,
       schema: {
         tags,
@@ -395,7 +405,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.post(
     "/v1/hooks/ask",
     {
-      config: { scope: "public" },
+      config: { scope: "public", audit: false },
       schema: {
         tags,
         summary: "Asks the other member of the pair for the worker of a running step, and waits for the answer; the bearer token is the step's own (DURE_HOOK_TOKEN)",
@@ -409,7 +419,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.post(
     "/v1/hooks/request-access",
     {
-      config: { scope: "public" },
+      config: { scope: "public", audit: false },
       schema: {
         tags,
         summary: "Asks the operator for a path that the worker of a running step may not use; what is allowed counts from its next try on. The bearer token is the step's own (DURE_HOOK_TOKEN)",

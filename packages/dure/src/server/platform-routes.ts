@@ -66,7 +66,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
 
   app.post(
     "/v1/login",
-    { config: { scope: "public" }, schema: { tags: ["access"], summary: "Exchange a token for an HttpOnly cookie", body: LoginBody, response: { 204: NOTHING, ...problems(400, 401, 403, 429) } } },
+    { config: { scope: "public", audit: false }, schema: { tags: ["access"], summary: "Exchange a token for an HttpOnly cookie", body: LoginBody, response: { 204: NOTHING, ...problems(400, 401, 403, 429) } } },
     async (request, reply) => {
       if (auth === "open") return reply.code(204).send(null);
       const record = await auth.verify(request.body.token);
@@ -78,7 +78,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
 
   app.post(
     "/v1/logout",
-    { config: { scope: "public" }, schema: { tags: ["access"], summary: "Take the cookie back", response: { 204: NOTHING, ...problems(403) } } },
+    { config: { scope: "public", audit: false }, schema: { tags: ["access"], summary: "Take the cookie back", response: { 204: NOTHING, ...problems(403) } } },
     async (request, reply) => {
       const principal = await stranger(request, parts);
       if (principal && principal.proof !== "none") await parts.audit?.note({ tenant: principal.caller.tenant, name: principal.caller.name, what: "logout", subject: principal.caller.name });

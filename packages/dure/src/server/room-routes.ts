@@ -22,6 +22,11 @@ const Place = z.looseObject({
   name: z.string(),
   state: z.enum(["open", "resting", "suspended", "closed"]),
 });
+const Room = Place.extend({
+  unread: z.number(),
+  members: z.array(z.string()),
+  deaf: z.array(z.string()).meta({ description: "Of the members, those that do not see or read the room; an open escalation says why." }),
+});
 const Role = z.looseObject({ agent: z.string(), role: z.enum(["HANDLER", "OBSERVER", "IGNORED"]), because: z.string() });
 const Message = z.looseObject({
   id: z.string(),
@@ -96,6 +101,7 @@ const POST_BYTES = 640 * 1024;
 export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms, auth }) => {
   if (!rooms) return;
   const config = { scope: "rooms" as const };
+  const said = { ...config, audit: false as const }; // the room keeps it
 
   const whoAsks = (request: FastifyRequest, asPerson: string | undefined, speaks: boolean): RoomPerson => {
     const caller = callerOf(request);
@@ -109,17 +115,17 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.get(
     "/v1/rooms",
-    { config, schema: { tags: ["rooms"], summary: "Channels, then the caller's direct rooms, page by page", querystring: RoomsQuery, response: { 200: z.object({ items: z.array(Place), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
+    { config, schema: { tags: ["rooms"], summary: "Channels, then the caller's direct rooms, page by page", querystring: RoomsQuery, response: { 200: z.object({ items: z.array(Room), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
     async (request) => {
       const { limit, cursor, as_person } = request.query;
       const { items, nextCursor } = await rooms.reader.rooms(whoAsks(request, as_person, false), { limit, cursor });
-      return { items: items.map((room) => toWire(room) as z.infer<typeof Place>), next_cursor: nextCursor };
+      return { items: items.map((room) => toWire(room) as z.infer<typeof Room>), next_cursor: nextCursor };
     },
   );
 
   app.post(
     "/v1/rooms",
-    { config, schema: { tags: ["rooms"], summary: "Opens the direct room with an agent", body: z.object({ agent: z.string().min(1).max(100), as_person: person.optional() }), response: { 200: Place, ...problems(400, 401, 403, 404) } } },
+    { config: said, schema: { tags: ["rooms"], summary: "Opens the direct room with an agent", body: z.object({ agent: z.string().min(1).max(100), as_person: person.optional() }), response: { 200: Place, ...problems(400, 401, 403, 404) } } },
     async (request) => toWire(await rooms.direct(whoAsks(request, request.body.as_person, true), request.body.agent)) as z.infer<typeof Place>,
   );
 
@@ -136,7 +142,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.post(
     "/v1/rooms/:room/messages",
-    { config, bodyLimit: POST_BYTES, schema: { tags: ["rooms"], summary: "Says something in a web room", params: z.object({ room: placeId }), body: PostBody, response: { 202: z.object({ message_id: z.string() }), ...problems(400, 401, 403, 404, 409, 413) } } },
+    { config: said, bodyLimit: POST_BYTES, schema: { tags: ["rooms"], summary: "Says something in a web room", params: z.object({ room: placeId }), body: PostBody, response: { 202: z.object({ message_id: z.string() }), ...problems(400, 401, 403, 404, 409, 413) } } },
     async (request, reply) => {
       const { text, thread_id, client_id, reply_to, as_person } = request.body;
       const posted = await rooms.post(whoAsks(request, as_person, true), {
@@ -151,7 +157,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.post(
     "/v1/rooms/:room/read",
-    { config, schema: { tags: ["rooms"], summary: "Marks a room or thread as read up to a message", params: z.object({ room: placeId }), body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    { config: said, schema: { tags: ["rooms"], summary: "Marks a room or thread as read up to a message", params: z.object({ room: placeId }), body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
       const who = whoAsks(request, request.body.as_person, true);
       await rooms.place(request.params.room, who);

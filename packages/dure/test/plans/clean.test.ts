@@ -75,6 +75,19 @@ test("what is on no branch, what is in no commit and what still goes on is kept;
   expect(await refsOf(at.repository, dirty.id)).toBe("");
 });
 
+test("who leaves while it cleans gets the run under way cleaned to its end, and no other", { timeout: 90_000 }, async () => {
+  const at = await open();
+  const [first, second] = [await run(at), await run(at)];
+  const left = new AbortController();
+  const begun: string[] = [];
+
+  const cleaned = await at.runs.plans.clean({ olderThanMs: 0 }, { asked: left.signal, onBegun: (id) => (begun.push(id), left.abort()) });
+
+  expect([begun, cleaned.items.map(({ run: id, outcome }) => [id, outcome])]).toEqual([[first.id], [[first.id, "cleaned"]]]);
+  expect([await isThere(first.folder), await isThere(second.folder)]).toEqual([false, true]);
+  expect((await at.runs.plans.clean({ olderThanMs: 0, after: cleaned.next! })).items).toMatchObject([{ run: second.id, outcome: "cleaned" }]);
+});
+
 test("a cleaning that died in the middle is finished by the next one, and until then nobody begins anything on the run", { timeout: 90_000 }, async () => {
   const at = await open();
   const { id, folder } = await run(at);

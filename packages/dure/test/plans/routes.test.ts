@@ -143,8 +143,16 @@ test("only an admin works on, looks at or merges into a repository that the team
   await eventually(async () => isRunOver((await admin.plans.run(begun.id)).status), true);
   const before = await strange.fingerprint();
   await refused(runner.plans.merge(begun.id), "a merge");
+  for (const goOn of [() => runner.plans.retry(begun.id, "price"), () => runner.plans.again(begun.id), () => runner.plans.resume(begun.id), () => runner.plans.extend(begun.id, { tokens: 1 }), () => runner.plans.skip(begun.id, "price"), () => runner.plans.say(begun.id, "price", { to: "implementer", text: "Go on." })]) await refused(goOn(), goOn.toString());
+  for (const stop of [() => runner.plans.pause(begun.id), () => runner.plans.cancel(begun.id)]) await expect(stop(), stop.toString()).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" }); // not for whose it is: it has ended
+  for (const request of [{ run: begun.id, force: true }, { olderThanMs: 0, force: true }, { run: begun.id, dryRun: true }]) expect(await runner.plans.clean(request)).toMatchObject({ items: [{ run: begun.id, outcome: "kept", because: { code: "REPOSITORY_NOT_NAMED" } }] });
   expect(await strange.fingerprint()).toBe(before);
+  expect(await strange.git("for-each-ref", `refs/dure/${begun.id}`)).not.toBe("");
+  expect((await runner.plans.run(begun.id)).ports[0]!.status).toBe("succeeded"); // that it is there, and what it came to, the tenant may see
   expect(await admin.plans.merge(begun.id)).toMatchObject({ kind: "fast-forward", target: "main" });
+  expect(await admin.plans.clean({ run: begun.id })).toMatchObject({ items: [{ outcome: "cleaned" }] });
+  const audited = guarded.audit.map(({ what, subject, outcome }) => `${what} ${subject} ${outcome}`);
+  expect(audited).toEqual(expect.arrayContaining([`plan.draft ${named.folder} MODEL_MISSING`, `run.retry ${begun.id}/price REPOSITORY_NOT_NAMED`, `run.clean ${begun.id} NOTHING_CLEANED`, `run.clean ${begun.id} done`]));
 });
 
 test("a run is begun once per key, watched to its end, looked at in every part, and merged", { timeout: 120_000 }, async () => {

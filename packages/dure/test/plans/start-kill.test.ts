@@ -68,6 +68,8 @@ async function get<Answer>(url: string): Promise<Answer> {
   return (await answer.json()) as Answer;
 }
 
+const post = (url: string, body: object): Promise<Response> => fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
 const stepsOf = async (url: string, id: string): Promise<readonly Step[]> => (await Promise.all(["a", "b"].map(async (port) => (await get<{ steps: Step[] }>(`${url}/v1/runs/${id}/ports/${port}`)).steps))).flat();
 
 test("kill -9 of dure start in the middle of a run: started again it ends the run, and no step that had ended begins twice", { timeout: 180_000 }, async () => {
@@ -89,8 +91,7 @@ test("kill -9 of dure start in the middle of a run: started again it ends the ru
 
   const first = stack.use(new Started(team, database.url));
   const url = await first.url;
-  const begun = await fetch(`${url}/v1/runs`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ plan: "two" }) });
-  const { id } = (await begun.json()) as { id: string };
+  const { id } = (await (await post(`${url}/v1/runs`, { plan: "two" })).json()) as { id: string };
   await expect.poll(async () => (await stepsOf(url, id)).some(({ port, kind, status }) => port === "b" && kind === "implement" && status === "running"), { timeout: 90_000, interval: 50, message: first.output }).toBe(true);
   const done = (await stepsOf(url, id)).filter(({ status }) => status === "done");
   await first.kill();
@@ -105,4 +106,19 @@ test("kill -9 of dure start in the middle of a run: started again it ends the ru
   expect(done.map(({ port, kind }) => `${port} ${kind}`)).toEqual(expect.arrayContaining(["a implement", "a accept"]));
   for (const { port, kind, starts } of done) expect(steps.find((step) => step.port === port && step.kind === kind)!.starts, `${port} ${kind} was begun again`).toBe(starts);
   expect(steps.find(({ port, kind }) => port === "b" && kind === "implement")!.starts).toBe(2);
+
+  // A text has no folder of its own, whatever it would be called: its script is one of the team's plans.
+  const send = (script: string): Promise<Response> => post(`${again}/v1/runs`, { file: "some/where/draft.yaml", text: PLAN(repository.folder).replace("plan: two", "plan: draft").replace(/^integration: .*$/m, "").replace("two.offline.yaml", script), only: ["a"] });
+  const [found, missing, outside] = await Promise.all(["two.offline.yaml", "nothing.yaml", "../two.offline.yaml"].map(send));
+  const endOf = async (answer: Response): Promise<unknown> => {
+    const { id: run } = (await answer.json()) as { id: string };
+    const look = (): Promise<{ status: string; report: { missing: { because: object }[] } | null }> => get(`${again}/v1/runs/${run}`);
+    await expect.poll(async () => ["success", "partial", "failed"].includes((await look()).status), { timeout: 90_000, message: second.output }).toBe(true);
+    const { status, report } = await look();
+    return { status, because: report?.missing.map(({ because }) => because) };
+  };
+  expect(await endOf(missing!)).toMatchObject({ status: "failed", because: [{ code: "OFFLINE_SCRIPT_MISSING", message: expect.stringContaining(path.join(team, "plans", "nothing.yaml")) as string }] });
+  expect((await endOf(found!)) as object).toMatchObject({ because: [] });
+  expect(await repository.git("show", "dure/draft:src/a/1.txt")).toBe("made by a");
+  expect([outside!.status, await outside!.json()]).toMatchObject([400, { code: "PLAN_INVALID", problems: [{ key: "workers.default.script" }] }]);
 });

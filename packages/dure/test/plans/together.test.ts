@@ -86,6 +86,23 @@ test("two ports that come to their module at the same moment are tried one after
   expect(tries.toSorted((one, other) => one - other)).toEqual([1, 2]); // whoever comes second
 });
 
+test("a check that fails for what another port made is told with both names and not held against the port that comes: it has a try more, once", { timeout: 120_000 }, async () => {
+  const fits = (port: string): string => `"test ! -e src/shop/c/tax.mjs || test -e src/shop/${port}/fits.txt"`;
+  const port = (id: string, check = "node tools/compile.mjs"): string => `  - { id: ${id}, role: ${id}, goal: Make ${id}., owns: [src/shop/${id}/**], acceptance: "true", check: ${check} }\n`;
+  const { runs, repository } = await open({ script: `ports: { c: { implementer: [{ ${writes("src/shop/c/tax.mjs", "export const tax = 1;\n")} }] }, b: { implementer: [{ summary: nothing }, { ${writes("src/shop/b/fits.txt", "")} }] } }` });
+
+  const id = await begin(runs, repository, `plan: shop\nroles: modules\nlimits: { tries: 1, max_concurrency: 1 }\nworkers: { default: { kind: offline } }\nports:\n${port("a")}${port("c")}${port("b", fits("b"))}${port("d", fits("d"))}`);
+  const run = await ended(runs, id);
+
+  expect(run, JSON.stringify(run.report)).toMatchObject({ status: "partial", report: { kept: ["a", "c", "b"], missing: [{ port: "d", because: { code: "TRIES_EXHAUSTED", message: expect.stringContaining("c and d do not fit together") as string } }] } });
+  expect((await runs.plans.detail(id)).ports.map(({ id: name, triesMade, triesPair }) => [name, triesMade, triesPair])).toEqual([["a", 1, 1], ["c", 1, 1], ["b", 2, 2], ["d", 2, 2]]);
+  expect(await stepsOf(runs, id, "b")).toEqual(["1 implement", "1 check", "1 accept", "1 module", "2 implement", "2 check", "2 accept", "2 module"]);
+  const { steps, messages, triesPair } = await runs.plans.port(id, "b");
+  expect([triesPair, steps[3]!.output]).toMatchObject([2, { passed: false, broken: { of: ["b"], with: ["a", "c"], by: "c" } }]);
+  expect(messages.find(({ type }) => type === "feedback")!.payload).toMatchObject({ suggestions: [expect.stringContaining("fails with what c made"), expect.stringContaining("exit code 1")] });
+  expect((await runs.inbox.list({ tenant: "", run: id, status: "open" })).items).toMatchObject([{ type: "quality", source: { port: "d" }, context: { brokenBy: "c", checkOf: ["d"], together: ["d", "a", "c", "b"] } }]);
+});
+
 const SHARED_PLAN = (integration: string): string => `
 plan: shop
 roles: modules

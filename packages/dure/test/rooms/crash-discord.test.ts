@@ -5,11 +5,15 @@ import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { FakeDiscord, type FakeBot, type FakePerson, type FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
 import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
 import { ServerProcess, within } from "../crash/server-process.ts";
 
 const TEAM = fileURLToPath(new URL("folder-discord", import.meta.url));
+
+/** Of the last word of a process: 6 s until it counts as dead. Source: docs/spec/collaboration §1. */
+const TAKEN_OVER_MS = boundMs(10_000);
 
 /** The `n`-th statement of this name; the messages of the story leave one after another. */
 function nth(name: string, n: number): StatementTest {
@@ -71,6 +75,32 @@ test("what people wrote in a thread that nobody had recorded yet stands in that 
   }, second);
   expect(world.discord.threads(world.general)).toHaveLength(1);
   expect(await world.database.query({ text: "select state from dure.places where kind = 'thread'" })).toEqual([{ state: "open" }]);
+});
+
+test("a process that falls silent without a word: another that lives has its accounts within 10 s, and what was said meanwhile is answered once, also when the first one wakes up", { timeout: 120_000 }, async () => {
+  const world = await openWorld();
+  const { discord, ruda, eden } = world;
+  const first = world.serve();
+  await world.ready(first);
+  const second = world.serve();
+  await second.url;
+  const holders = async (): Promise<readonly string[]> => (await world.database.query<{ holder: string }>({ text: "select distinct holder from dure.leases where name like 'account:%'" })).map(({ holder }) => holder);
+  const [firstId] = await holders();
+
+  first.signal("SIGSTOP");
+  const silentSince = systemClock.monotonic();
+  world.say("물음 1");
+  await eventually(async () => {
+    expect(await holders()).not.toContain(firstId);
+    expect([ruda, eden].map((bot) => discord.sessionsStarted(bot))).toEqual([2, 2]);
+  }, { patienceMs: TAKEN_OVER_MS + 5_000 });
+  expect(systemClock.monotonic() - silentSince).toBeLessThan(TAKEN_OVER_MS);
+  await until(() => expect(world.shown(world.general)).toEqual(["민준: 물음 1", "루다: 답 1"]), second);
+  first.signal("SIGCONT");
+  await within(first.exit, "the process that had lost everything went on", () => first.log);
+  world.say("물음 2");
+
+  await until(() => expect(world.shown(world.general)).toEqual(["민준: 물음 1", "루다: 답 1", "민준: 물음 2", "루다: 답 2"]), second);
 });
 
 test("what came while no process lived is answered in order when it is young; of what is older the called are told in one line each", { timeout: 120_000 }, async () => {

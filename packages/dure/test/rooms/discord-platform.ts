@@ -127,6 +127,8 @@ export function faultOf(failure: ChannelFailure | "hang", afterDoing: boolean, r
       return { kind: "5xx", after };
     case "invalid":
       throw new Error("The double refuses invalid posts by itself.");
+    case "unavailable":
+      throw new Error("An outage is one of a whole server: discord.setOutage.");
     default:
       return failure satisfies never;
   }

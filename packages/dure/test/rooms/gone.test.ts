@@ -73,6 +73,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(requestsSince(stage, since, "이든")).toBeLessThanOrEqual(3);
     expect((await team.inbox.list({ tenant: "", status: "open" })).items.filter(({ type }) => type === "delivery").length).toBeLessThanOrEqual(1);
     expect((await accountStates(team))["ruda"]).toBe("ready");
+    expect(await reportsOf(team)).toContainEqual(["이든 → general: 이 에이전트는 이곳을 더는 볼 수 없습니다.", expect.stringMatching(/`dure doctor`.*초대.*저절로 닫힙니다/)]);
   });
 
   test("what was reported of a bot that was removed is settled when it is let in again", async () => {
@@ -104,10 +105,13 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.fault({ route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" }, { kind: "403" });
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
+    const deaf = async (): Promise<unknown> => (await team.rooms.reader.rooms({ tenant: "", person: "민준" })).items.map((room) => [room.name, room.deaf]);
+    expect(await deaf()).toEqual(expect.arrayContaining([["general", ["eden"]]]));
 
     await stage.say(team, "들리나요");
 
     await eventually(async () => expect(await openTypes(team)).toEqual([]));
+    expect((await deaf()) as unknown[]).toEqual(expect.arrayContaining([["general", []]]));
   });
 
   test("words of an agent whose token is gone after a restart: told once, and settled when the token is back", async () => {
@@ -122,7 +126,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     for (const _start of [1, 2]) {
       const without = await teamOn(stage, { on: team, agents: others });
       expect(await openTypes(without)).toEqual(["account"]);
-      expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([{ title: "ruda (discord): 1 waiting, no token for this account.", context: { waiting: 1 } }]);
+      expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([{ title: "ruda (discord): 말 1건이 기다리는데 이 계정의 토큰이 없습니다.", context: { waiting: 1 } }]);
       await without.stop();
     }
     const again = await readyTeamOn(stage, { on: team });
@@ -146,6 +150,12 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(await openTypes(team)).toEqual(["account", "agent_offline"]);
     const unauthorized = stage.discord.requests.slice(since).filter(({ status }) => status === 401);
     expect(unauthorized.length).toBeLessThanOrEqual(1);
+    expect(await reportsOf(team)).toEqual(
+      expect.arrayContaining([
+        ["이든 (discord): 계정이 거부되었습니다.", expect.stringMatching(/Discord does not accept the bot's token\.\n.*서버를 다시 시작해 주세요/)],
+        ["루다 → 이든: 이든 님이 연결되어 있지 않습니다.", expect.stringMatching(/is refused.*\n.*에이전트 화면/)],
+      ]),
+    );
   });
 
   test("a removed channel is closed with its threads, told once to the operators; nobody posts there", async () => {
@@ -159,6 +169,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(general?.state).toBe("closed");
     await settled(team);
     expect(await openTypes(team)).toEqual(["delivery"]);
+    expect(await reportsOf(team)).toEqual([["general: 채널이 없어졌습니다.", expect.stringMatching(/rooms\.channels.*dure reload/)]]);
     expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "여기서", channelId: GENERAL })).toMatchObject({ ok: false });
     await settled(team);
     expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
@@ -178,8 +189,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(stage.discord.requests.slice(since).filter(({ method, route }) => method === "POST" && route.endsWith("/messages"))).toHaveLength(2);
     const { items: [escalation, ...others] } = await team.inbox.list({ tenant: "", status: "open" });
     expect(others).toEqual([]);
-    expect(escalation?.title).toMatch(/general/);
-    expect(JSON.stringify(escalation)).toMatch(/SEND_MESSAGES/);
+    expect(escalation).toMatchObject({ title: "루다 → general: 말을 전하지 못했습니다.", description: expect.stringMatching(/lacks the permission SEND_MESSAGES.*\n.*빠진 권한을 주면/) as string });
   });
 
   test("a thread that may not be made: the caller is told the permission, once, and the thread is closed", async () => {
@@ -225,6 +235,77 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     const states = (await team.rooms.reader.threads(GENERAL, NOBODY)).map(({ state }) => state).sort();
     expect(states).toEqual(["closed", "open"]);
     expect(await openTypes(team)).toEqual(["delivery"]);
+  });
+});
+
+describe("a Discord server with an outage", { timeout: 60_000 }, () => {
+  const OUTAGE = "Discord has an outage in the server 두레: what is said there waits.";
+  const detailsOf = async (team: TestTeam): Promise<readonly (string | null)[]> => (await team.rooms.reader.agents()).map(({ accounts: [account] }) => account!.detail);
+  const NO_SERVER = "The bot is in no server: `dure doctor` gives the link that invites it.";
+  const posted = (stage: DiscordStage, since: number): readonly string[] => stage.discord.requests.slice(since).map(({ method, route }) => `${method} ${route}`);
+
+  test("is gone for nobody: its places stay as they are, words wait without being tried, and both they and what people wrote come when it is back", async () => {
+    const stage = await discordPlatform();
+    const { discord, guild, places } = stage;
+    const team = await readyTeamOn(stage, { behave: { ruda: (heard) => (heard.text.includes("거기") ? "여기 있습니다" : silent(heard)), eden: silent, seum: silent } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    await settled(team);
+
+    discord.setOutage(guild, true);
+    await eventually(async () => expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]));
+    const since = discord.requests.length;
+    const [more, other] = await Promise.all([
+      team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나 더", threadId }),
+      team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "새로" }),
+    ]);
+    expect([more, other]).toMatchObject([{ ok: true, delivery: "queued" }, { ok: true, delivery: "queued", reused: false }]);
+    stage.person("민준").post(places.general, "거기 있어요?");
+    await eventually(async () => expect(await team.database.query({ text: "select attempts from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '1 second'" })).not.toEqual([]));
+
+    expect(posted(stage, since)).toEqual([]);
+    expect(Object.values(await accountStates(team))).toEqual(["ready", "ready", "ready", "ready"]);
+    expect(await openTypes(team)).toEqual([]);
+    expect((await team.database.query<{ state: string }>({ text: "select distinct state from dure.places" })).map(({ state }) => state)).toEqual(["open"]);
+    expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
+    discord.setOutage(guild, false);
+
+    await eventually(async () => expect(await stage.shown(team, GENERAL)).toEqual(["민준: 거기 있어요?", "루다: 여기 있습니다"]));
+    await eventually(async () => expect(await stage.shown(team, threadId)).toEqual(["루다: @이든 검토", "루다: @이든 하나 더"]));
+    await eventually(() => expect(discord.threads(places.general)).toHaveLength(2));
+    await eventually(async () => expect(await detailsOf(team)).toEqual([null, null, null, null]));
+    await settled(team);
+    expect(await openTypes(team)).toEqual([]);
+    expect(await requestStates(team)).toEqual(["open", "open", "open"]);
+    expect(discord.threads(places.general).map((thread) => discord.messages(thread).filter(({ author }) => author === "루다").length)).toEqual([2, 1]);
+  });
+
+  test("that has one when the team starts is ready all the same, is not asked for what was missed, and is read when it comes", async () => {
+    const stage = await discordPlatform();
+    const { discord, guild, places } = stage;
+    discord.setOutage(guild, true);
+    const team = await readyTeamOn(stage);
+    await eventually(async () => expect((await detailsOf(team)).every((detail) => detail?.startsWith("Discord has an outage in the server"))).toBe(true));
+    stage.person("민준").post(places.general, "아침이에요");
+    expect(posted(stage, 0).filter((request) => request.endsWith("/messages"))).toEqual([]);
+
+    discord.setOutage(guild, false);
+
+    await eventually(async () => expect(await stage.shown(team, GENERAL)).toEqual(["민준: 아침이에요", "루다: 루다의 답입니다"]));
+    expect(await detailsOf(team)).toEqual([null, null, null, null]);
+    expect(await openTypes(team)).toEqual([]);
+  });
+
+  test("from which a bot is removed meanwhile has removed it", async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+    await stage.say(team, "다들 있나요"); // whatever was missed has been read
+    stage.discord.setOutage(stage.guild, true);
+    await eventually(async () => expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]));
+
+    stage.discord.kickBot(stage.bots.eden, stage.guild);
+
+    await eventually(async () => expect(await openTypes(team)).toEqual(["account", "account"])); // one for each channel
+    await eventually(async () => expect(await detailsOf(team)).toEqual([OUTAGE, NO_SERVER, OUTAGE, OUTAGE]));
   });
 });
 
@@ -325,6 +406,11 @@ async function threadThatWaits(): Promise<{ stage: DiscordStage; team: TestTeam;
 /** Requests that were made since, without reading and typing signs. */
 function requestsSince(stage: DiscordStage, since: number, bot?: string): number {
   return stage.discord.requests.slice(since).filter((request) => request.method !== "GET" && !request.route.endsWith("/typing") && (bot === undefined || request.bot === bot)).length;
+}
+
+/** What operators read: title and what to do. */
+async function reportsOf(team: TestTeam): Promise<readonly unknown[]> {
+  return (await team.inbox.list({ tenant: "", status: "open" })).items.map(({ title, description }) => [title, description]);
 }
 
 async function requestStates(team: TestTeam): Promise<readonly string[]> {

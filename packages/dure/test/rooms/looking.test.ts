@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { Retention } from "../../src/durable/retention.ts";
-import { systemClock } from "../../src/kernel/clock.ts";
+import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import { discordPlatform } from "./discord-platform.ts";
+import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { collaborate, readyTeamOn, settled, silent } from "./helpers.ts";
+import type { TestTeam } from "./team.ts";
 
 const MESSAGES = "/channels/{channel}/messages";
 const THREADS = "/channels/{channel}/threads";
@@ -40,6 +41,74 @@ describe("what may have arrived is looked for", { timeout: 120_000 }, () => {
     expect(others).toEqual([]);
     expect(discord.messages(thread!).filter(({ author }) => author === "루다")).toHaveLength(1);
     expect(discord.requests.filter(({ method, route }) => method === "POST" && route === made)).toHaveLength(1 + more);
+  });
+});
+
+describe("what a person writes in a thread of ours before dure knows its id", { timeout: 60_000 }, () => {
+  /** The thread is on the platform, the answer to its making is lost, and looking for it is refused as too often until `know`. */
+  async function writtenIn(clock: Clock): Promise<{ stage: DiscordStage; team: TestTeam; threadId: string; platformId: string; know: () => void }> {
+    const stage = await discordPlatform();
+    const { discord, places } = stage;
+    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent }, clock });
+    discord.fault({ route: THREADS, method: "POST" }, { kind: "5xx", after: "doing it" });
+    const tooOften = discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET", bot: "루다", times: Number.MAX_SAFE_INTEGER }, { kind: "429", retryAfterMs: 50 });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    const [thread] = discord.threads(places.general);
+    stage.person("민준").post(thread!, "저도 볼게요");
+    return { stage, team, threadId, platformId: thread!.id, know: () => tooOften.cancel() };
+  }
+  const placesOf = async (team: TestTeam, platformId: string): Promise<readonly string[]> => (await team.database.query<{ id: string }>({ text: "select id from dure.places where thread = $1" }, [platformId])).map(({ id }) => id);
+  /** A look of those who wait for a thread, milliseconds, and how many there may be. Source: docs/spec/collaboration §6, 10 s. */
+  const LOOK = { everyMs: 200, most: 50 };
+
+  test("waits for it, and is said there", async () => {
+    let looks = 0;
+    const counting: Clock = {
+      ...systemClock,
+      sleep: (ms, options) => {
+        if (ms === LOOK.everyMs) looks++;
+        return systemClock.sleep(ms, options);
+      },
+    };
+    const { stage, team, threadId, platformId, know } = await writtenIn(counting);
+    await eventually(() => expect(looks).toBeGreaterThan(0));
+    expect(await placesOf(team, platformId)).toEqual([]);
+    know();
+
+    await eventually(async () => expect((await team.rooms.reader.messages(threadId, {})).map(({ authorName, text }) => `${authorName}: ${text}`).sort()).toEqual(["루다: <@eden> 검토", "민준: 저도 볼게요"]), LONG);
+    await settled(team);
+    expect(await placesOf(team, platformId)).toEqual([threadId]);
+    expect(await team.database.query({ text: "select from dure.places where kind = 'thread'" })).toHaveLength(1);
+    expect(stage.discord.threads(stage.places.general)).toHaveLength(1);
+  });
+
+  test("waits for 10 s and no longer: then it is on record as said in a thread of its own, which becomes the one that it is", async () => {
+    let looks = 0;
+    const hurried: Clock = {
+      ...systemClock,
+      sleep: (ms, options) => {
+        if (ms !== LOOK.everyMs) return systemClock.sleep(ms, options);
+        looks++;
+        return systemClock.sleep(1, options);
+      },
+    };
+    const { team, threadId, platformId, know } = await writtenIn(hurried);
+
+    const [double] = await eventually(async () => {
+      const places = await placesOf(team, platformId);
+      expect(places).toHaveLength(1);
+      return places;
+    }, LONG);
+    expect(double).not.toBe(threadId);
+    // Each of the four waits by itself; who comes late finds what the first one made.
+    expect(looks).toBeGreaterThanOrEqual(LOOK.most);
+    expect(looks).toBeLessThanOrEqual(LOOK.most * 4);
+    await eventually(async () => expect((await team.rooms.reader.messages(double!, {})).map(({ text }) => text)).toEqual(["저도 볼게요"]));
+    know();
+
+    await eventually(async () => expect((await team.rooms.reader.messages(threadId, {})).map(({ text }) => text).sort()).toEqual(["<@eden> 검토", "저도 볼게요"]), LONG);
+    await settled(team);
+    expect(await placesOf(team, platformId)).toEqual([threadId]);
   });
 });
 

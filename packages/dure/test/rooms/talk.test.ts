@@ -79,6 +79,25 @@ describe.each(PLATFORMS)("who answers, and what stops agents, on %s", { timeout:
       await settled(team);
     });
 
+    test("of two names that begin alike each means its own, as people type them: decomposed, with the wide sign, with a particle; also in what an agent says", async () => {
+      const platform = await makePlatform();
+      const agents = platform.agents.map((agent) => (agent.id === "dajim" ? { ...agent, displayName: "이든이" } : agent));
+      const team = await readyTeamOn(platform, { agents, behave: { eden: silent, dajim: silent, ruda: (heard) => (heard.text.includes("누구") ? "＠이든이가 합니다" : silent(heard)) } });
+      const handlersOf = async (message: string): Promise<readonly string[]> => Object.entries(await rolesOf(team, message)).flatMap(([agent, role]) => (role === "HANDLER" ? [agent] : []));
+
+      const asked = [];
+      for (const text of ["＠이든이가 봐 줘", "@이든은 봐 줘".normalize("NFD"), "＠이든이한테ㅎㅎ,＠이든도 같이.", "누구 차례야?"]) asked.push(await handlersOf(await platform.say(team, text)));
+      expect(asked.map((agents) => agents.toSorted())).toEqual([["dajim"], ["eden"], ["dajim", "eden"], ["ruda"]]);
+      const answer = await eventually(async () => {
+        const own = (await team.rooms.reader.messages(general, {})).find(({ author }) => author === "ruda");
+        expect(own?.delivery).toBe("sent");
+        return own!;
+      });
+      await settled(team);
+      expect(await handlersOf(answer.id)).toEqual(["dajim"]);
+      if (name === "discord") expect((await platform.shown(team, general)).at(-1)).toBe("루다: @다짐가 합니다"); // the mention is that of its bot
+    });
+
     test("who is named first leads, and whose message is answered comes after those whom the text names", async () => {
       const { platform, team } = await start();
       await platform.say(team, "@세움 먼저 말해 줘");

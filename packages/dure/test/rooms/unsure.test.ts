@@ -179,6 +179,10 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     await eventually(() => expect(discord.messages(here).at(-1)).toMatchObject({ author: "세움" }));
     await settled(team);
     const [double] = await team.database.query<{ id: string }>({ text: "select id from dure.places where thread = $1" }, [here.id]);
+    const [reader, latecomer] = ["민준", "수아"].map((person) => ({ tenant: "", person }));
+    await team.rooms.reader.read(reader!, threadId, 1);
+    await team.rooms.reader.read(reader!, double!.id, 2);
+    await team.rooms.reader.read(latecomer!, double!.id, 3);
 
     await team.inbox.answer(id, { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` }, BOSS);
 
@@ -188,6 +192,10 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     expect(lines.map(({ authorName, text }) => `${authorName}: ${text}`).sort()).toEqual(["루다: <@eden> 검토", "민준: <@seum> 같이 봐요", "민준: 저는 먼저 왔어요", "세움: 봅니다", "이든: 먼저 오셨군요"].sort());
     expect(await team.rooms.reader.messages(double!.id, {})).toEqual([]);
     expect(await stateOf(team, double!.id)).toBe("closed");
+    // Who had read the thread so far has also read what it read in the double; for others too much is new rather than too little.
+    expect((await team.rooms.reader.thread(threadId, reader!))?.unread).toBe(2);
+    expect((await team.rooms.reader.thread(threadId, latecomer!))?.unread).toBe(5);
+    expect(await team.rooms.reader.thread(double!.id, NOBODY)).toMatchObject({ messages: 0, unread: 0 });
     expect((await team.rooms.reader.thread(threadId, NOBODY))?.participants.toSorted()).toEqual(["eden", "ruda", "seum"]);
     expect(await team.database.query({ text: "select cardinality(recent) as recent from dure.places where id = $1" }, [threadId])).toEqual([{ recent: 3 }]); // 세움's counts too
 

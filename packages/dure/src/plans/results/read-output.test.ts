@@ -125,6 +125,16 @@ describe("an output that was cut off", () => {
     expect(reports[Math.floor(reports.length / 2)]).toMatchObject({ certain: false });
   });
 
+  /** As a collector leaves it that keeps head and tail. */
+  const without = (text: string): string[] => {
+    const places = Array.from({ length: 12 }, (_, index) => Math.floor((text.length * index) / 12));
+    return places.flatMap((from) => places.filter((to) => to > from).map((to) => `${text.slice(0, from)}\n… ${to - from} bytes left out …\n${text.slice(to)}`));
+  };
+
+  test.each(names.filter((name) => readTestOutput(fixture(name)).failed > 0))("of a failed run never passed, whatever was left out of its middle: %s", (name) => {
+    expect(without(fixture(name)).filter((text) => verdictOf(readTestOutput(text), 0).verdict === "passed")).toEqual([]);
+  });
+
   test("says so, and keeps what it has seen", () => {
     expect(told(fixture("vitest-default.txt").split("Test Files")[0]!)).toBe("vitest 0/3/0 cut off uncertain");
     expect(told(fixture("vitest.json").slice(0, 2_000))).toBe("vitest 1/3/2 cut off uncertain");
@@ -168,6 +178,14 @@ describe("outputs that are written otherwise", () => {
     expect(told(fixture("vitest-default.txt") + fixture("passed-vitest.txt"))).toBe("vitest 3/3/3");
     expect(told(fixture("pytest-short.txt") + fixture("passed-pytest.txt"))).toBe("pytest 3/3/3");
     expect(told(fixture("passed-vitest.txt") + fixture("vitest-default.txt").split("Test Files")[0]!)).toBe("vitest 2/3/1 cut off uncertain");
+  });
+
+  test("go packages that are tested side by side are told apart, however their lines are mixed", () => {
+    const [failed, passed] = [fixture("go.json"), fixture("passed-go.json").replaceAll("example.com/", "example.org/")].map((text) => text.trimEnd().split("\n"));
+    const mixed = Array.from({ length: Math.max(failed!.length, passed!.length) }, (_, index) => [failed![index], passed![index]]).flat().filter((line) => line !== undefined);
+
+    expect(told(mixed.join("\n"))).toBe("go 4/1/2");
+    expect(readTestOutput(mixed.join("\n")).failures).toEqual(readTestOutput(fixture("go.json")).failures);
   });
 
   test("TAP bails out, and counts a plan that is not met as cut off", () => {

@@ -38,6 +38,32 @@ async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<v
   }
 }
 
+/** A check that passes with what each port made alone, and fails with what they made together. */
+export interface ModuleBreak {
+  readonly check: string;
+  /** Ports of the module whose check it is. */
+  readonly of: readonly string[];
+  /** The others that were tried with it, of many the first. */
+  readonly with: readonly string[];
+  /** One of them that breaks it alone: it fails without this port's work too, so the try is not held against this port. */
+  readonly by?: string;
+}
+
+/** What is wrong, in a sentence for people. Pure. */
+export function breakWords({ check, of, with: others, by }: ModuleBreak, port: string): string {
+  const command = `\`${check.slice(0, 200)}\``;
+  if (by !== undefined) return `${by} and ${port} do not fit together: the check of ${port} (${command}) fails with what ${by} made, without the work of ${port} too.`;
+  const whose = of.includes(port) ? port : of.slice(0, 3).join(", ");
+  return `${port} and ${others.slice(0, 5).join(", ")} do not fit together: each alone passes, and with both the check of ${whose} (${command}) fails.`;
+}
+
+/** What the port can do about it. Pure. */
+export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string): string {
+  if (by !== undefined) return `Your check fails with what ${by} made in the same module, also without your work, so this try is not held against you. Fit what is yours to what ${by} made; if that is not yours to change, say so.`;
+  const whose = of.includes(port) ? "" : `The check of ${of.slice(0, 3).join(", ")} passed before this work. `;
+  return `${whose}With what ${others.slice(0, 5).join(", ")} made in the same module it does not compile any more. Keep what they may rely on, or fit to it.`;
+}
+
 /**
  * Which ports of a run work in the same modules, and what of a module is in: results that were accepted here and may not be recorded yet. A port comes
  * to those that are in by a turn, so the one that breaks their module is always the one that comes; with the last one the module is whole.
@@ -74,6 +100,11 @@ export class RunModules {
   /** Compile commands of ports, each once, in their order. */
   checksOf(ports: readonly string[]): readonly string[] {
     return [...new Set(ports.flatMap((port) => this.#checks.get(port) ?? []))];
+  }
+
+  /** Those of the ports whose compile command it is. */
+  checkedBy(check: string, ports: readonly string[]): readonly string[] {
+    return ports.filter((port) => this.#checks.get(port) === check);
   }
 
   /** All that ports need, through others too; without themselves unless one needs another. */

@@ -20,13 +20,13 @@ import { grantable, grantGlobs } from "./grants.ts";
 import { withReports } from "./hooks.ts";
 import type { PortOutcome } from "./leader.ts";
 import type { PortResult } from "./merge.ts";
-import type { RunModules, Turn } from "./modules.ts";
+import { breakAdvice, breakWords, type ModuleBreak, type RunModules, type Turn } from "./modules.ts";
 import { RUN_TOKENS_EXHAUSTED, type Because, type Member, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 import { LOG_MOST, wordsOf } from "./let-work.ts";
 import { takeSharedRequest } from "./shared-requests.ts";
 import { WorkerSigns } from "./signs.ts";
 import { exitWords, limitsOf, StepDesk, uncounted, type StepDeskParts, type StepEnd, type StepEvent, type StepKey } from "./step-desk.ts";
-import { decideTry, type TriesMade, type TryBy } from "./tries.ts";
+import { BROKEN_TRIES, decideTry, triesForBreak, type TriesMade, type TryBy } from "./tries.ts";
 import { escalationFor, tokensTrigger, type TriggerName } from "./triggers.ts";
 
 /** A change that git found. */
@@ -118,11 +118,15 @@ interface Tried {
   readonly feedback: TestFeedback;
   /** It failed with the check, not with tests. */
   readonly buildFailed?: boolean;
+  /** It had passed alone. */
+  readonly broken?: ModuleBreak;
 }
 
 export interface CheckOutput {
   readonly passed: boolean;
   readonly feedback?: TestFeedback;
+  /** Of a module: whose check fails, and with what. */
+  readonly broken?: ModuleBreak;
 }
 
 export interface AcceptOutput {
@@ -230,10 +234,11 @@ class PairWork {
     this.#told = new Set(done.filter(({ told }) => told).map((step) => `${step.try} ${step.kind}`));
     let commit = start;
     let last: Tried | undefined;
+    let more = triesForBreak(done);
     for (let made: TriesMade = { pair: 0, orchestrator: 0 }; ; ) {
       this.#signal.throwIfAborted();
       await this.#readGifts();
-      const next = decideTry(made, this.#state);
+      const next = decideTry(made, { ...this.#state, triesPair: this.#state.triesPair + more });
       const number = made.pair + made.orchestrator + 1;
       // A try that was made before stands, whoever would make it by what was given since.
       const before = done.find((step) => step.try === number && step.kind === "implement")?.member;
@@ -244,6 +249,7 @@ class PairWork {
       made = { ...made, [by]: made[by] + 1 };
       commit = tried.commit;
       last = tried;
+      if (tried.broken?.by !== undefined) more = BROKEN_TRIES;
       if (!tried.feedback.success) continue;
       await this.#files.keep(commit);
       return { status: "succeeded", commit };
@@ -299,17 +305,17 @@ class PairWork {
     if (accepted.feedback.success && recalled) return { commit, feedback: recalled };
     const together = accepted.feedback.success ? await this.#together(round, commit) : undefined;
     const suggestions = part?.made.result.feedback?.suggestions ?? [];
-    const reported = withReports(together ?? accepted.feedback, await this.#channel.reports(round.number));
+    const reported = withReports(together?.feedback ?? accepted.feedback, await this.#channel.reports(round.number));
     const feedback: TestFeedback = { ...reported, suggestions: [...reported.suggestions, ...suggestions].slice(0, 30) };
     if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
-    return { commit, feedback, ...((accepted.buildFailed || together) && { buildFailed: true }) };
+    return { commit, feedback, ...((accepted.buildFailed || together) && { buildFailed: true }), ...(together?.broken && { broken: together.broken }) };
   }
 
   /**
    * Whether the port's modules still compile with what other ports have made in them; undefined when they do. Whoever comes to a module that others are in
    * tries it with them, so the one that comes last tries it whole, and what fails is told to the port that made it fail.
    */
-  async #together(round: Round, commit: string): Promise<TestFeedback | undefined> {
+  async #together(round: Round, commit: string): Promise<CheckOutput | undefined> {
     const { modules, records } = this.#parts;
     const own: PortResult = { port: this.#port.id, commit, base: this.#state.startCommit! };
     const peers = modules.peersOf(own.port);
@@ -322,27 +328,57 @@ class PairWork {
       const checks = modules.checksOf([own.port, ...there.map(({ port }) => port)]);
       const isNew = there.some(({ port }) => !needed.has(port)); // what it needs is in its own tree, and was tried with it
       const wasTried = (await records.steps(this.#run.id, own.port)).some((step) => step.try === round.number && step.kind === "module");
-      const made = wasTried || (isNew && checks.length > 0) ? await this.#step<CheckOutput>({ try: round.number, kind: "module" }, async (step) => ({ output: await this.#tryModule([...there, own], checks, step) })) : undefined;
+      const made = wasTried || (isNew && checks.length > 0) ? await this.#step<CheckOutput>({ try: round.number, kind: "module" }, async (step) => ({ output: await this.#tryModule(there, own, checks, round, step) })) : undefined;
       if (made?.passed !== false) modules.accept(own);
-      return made?.feedback;
+      return made?.passed === false ? made : undefined;
     }, { signal: this.#signal });
   }
 
-  async #tryModule(there: readonly PortResult[], checks: readonly string[], step: PlanStep): Promise<CheckOutput> {
-    const { modules, records } = this.#parts;
-    const names = there.map(({ port }) => port);
-    const needed = [...modules.neededBy(names)].filter((port) => !names.includes(port));
-    const results = modules.inOrder([...there, ...resultsOf(await records.portsNamed(this.#run.id, needed))]);
-    const composed = await this.#files.compose(results, { isTrial: true });
-    if ("conflicts" in composed) return { passed: true }; // the merge has them written once, and tries the whole
-    await this.#files.checkout(composed.commit);
+  async #tryModule(there: readonly PortResult[], own: PortResult, checks: readonly string[], round: Round, step: PlanStep): Promise<CheckOutput> {
+    const commit = await this.#composed([...there, own]);
+    if (commit === undefined) return { passed: true }; // the merge has them written once, and tries the whole
+    await this.#files.checkout(commit);
     for (const check of checks) {
-      const broken = await this.#check(check, composed.commit, step);
-      if (!broken) continue;
-      const others = names.filter((name) => name !== this.#port.id);
-      return { passed: false, feedback: { ...broken, suggestions: [`With what ${others.slice(0, 5).join(", ")} made in the same module it does not compile any more. Keep what they may rely on, or fit to it.`, ...broken.suggestions] } };
+      const failed = await this.#check(check, commit, step);
+      if (!failed) continue;
+      const names = there.map(({ port }) => port);
+      const of = this.#parts.modules.checkedBy(check, [...names, own.port]);
+      // What is in was tried with the checks of all that are in: only a check that comes with this port can fail for them alone.
+      const by = round.by === "pair" && names.every((name) => !of.includes(name)) ? await this.#brokenBy(check, there, step) : undefined;
+      const broken: ModuleBreak = { check, of: of.slice(0, 20), with: names.slice(0, 20), ...(by !== undefined && { by }) };
+      return { passed: false, broken, feedback: { ...failed, suggestions: [breakAdvice(broken, own.port), ...failed.suggestions] } };
     }
     return { passed: true };
+  }
+
+  /** Which of these results breaks the check without any work of this port, although it passes on what the port began from; undefined: none does alone. */
+  async #brokenBy(check: string, there: readonly PortResult[], step: PlanStep): Promise<string | undefined> {
+    const ordered = this.#parts.modules.inOrder(there);
+    const fails = async (commit: string): Promise<boolean> => {
+      await this.#files.checkout(commit);
+      return (await this.#check(check, commit, step)) !== undefined;
+    };
+    const failsWith = async (count: number): Promise<boolean> => {
+      const commit = await this.#composed(ordered.slice(0, count));
+      return commit !== undefined && fails(commit);
+    };
+    if ((await fails(this.#state.startCommit!)) || !(await failsWith(ordered.length))) return undefined;
+    let [passes, breaks] = [0, ordered.length];
+    while (breaks - passes > 1) {
+      const middle = (passes + breaks) >> 1;
+      if (await failsWith(middle)) breaks = middle;
+      else passes = middle;
+    }
+    return ordered[breaks - 1]!.port;
+  }
+
+  /** These results with what they need, and with what this port began from; undefined: two of them changed the same. */
+  async #composed(results: readonly PortResult[]): Promise<string | undefined> {
+    const { modules, records } = this.#parts;
+    const names = results.map(({ port }) => port);
+    const needed = [...modules.neededBy([...names, this.#port.id])].filter((port) => !names.includes(port));
+    const composed = await this.#files.compose(modules.inOrder([...results, ...resultsOf(await records.portsNamed(this.#run.id, needed))]), { isTrial: true });
+    return "conflicts" in composed ? undefined : composed.commit;
   }
 
   /** A try that came to nothing that could be accepted; the next one is told why. */
@@ -667,10 +703,10 @@ class PairWork {
   // --- ends
 
   async #exhausted(made: number, last: Tried | undefined): Promise<PortOutcome> {
-    const { feedback, buildFailed = false } = last ?? {};
+    const { feedback, buildFailed = false, broken } = last ?? {};
     const failing = feedback?.failedTests.slice(0, 5).map(({ name }) => name) ?? [];
-    const words = failing.length > 0 ? `These still fail: ${failing.join("; ")}.` : (feedback?.suggestions[0]?.slice(0, 500) ?? "");
-    return this.#failed(buildFailed ? "build-failed" : "tries-exhausted", { code: "TRIES_EXHAUSTED", message: `${made} of ${made} tries did not pass the ${buildFailed ? "check" : "acceptance"}. ${words}`.trim(), hint: "Say what to do differently, and let it try again." }, { tries: made, failing, ...(feedback && { metrics: feedback.metrics }) });
+    const words = broken ? breakWords(broken, this.#port.id) : failing.length > 0 ? `These still fail: ${failing.join("; ")}.` : (feedback?.suggestions[0]?.slice(0, 500) ?? "");
+    return this.#failed(buildFailed ? "build-failed" : "tries-exhausted", { code: "TRIES_EXHAUSTED", message: `${made} of ${made} tries did not pass the ${buildFailed ? "check" : "acceptance"}. ${words}`.trim(), hint: broken ? `Say how ${this.#port.id} is to fit to ${broken.by ?? broken.with.slice(0, 5).join(", ")}, and let it try again, or go on without it.` : "Say what to do differently, and let it try again." }, { tries: made, failing, ...(feedback && { metrics: feedback.metrics }), ...(broken && { check: broken.check, checkOf: broken.of, together: [this.#port.id, ...broken.with], ...(broken.by !== undefined && { brokenBy: broken.by }) }) });
   }
 
   #failed(trigger: TriggerName, because: Because, context: Readonly<Record<string, unknown>> = {}): PortOutcome {

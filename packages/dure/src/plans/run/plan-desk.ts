@@ -1,7 +1,7 @@
 import { basename, extname, join, resolve, sep } from "node:path";
 import type { Problem } from "../../engine/load-service-document.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { DureError } from "../../kernel/errors.ts";
+import { codeOf, DureError } from "../../kernel/errors.ts";
 import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
 import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
 import { readPlan, type PlanReading } from "../plan-file.ts";
@@ -13,10 +13,12 @@ import type { MergeOutcome } from "../workspace/merge-into-branch.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore, type TreeDiff } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
+import type { ChannelMember } from "./channel.ts";
+import { becauseOf } from "./leader.ts";
 import { decideMode, modeFacts } from "./mode.ts";
 import { namedRepository } from "./named-repositories.ts";
-import { narrowed, runCleaned, type Plans, type StartRun } from "./plans.ts";
-import type { PlanRun, RunMode } from "./run.ts";
+import { narrowed, runCleaned, type CleanFor, type CleanRuns, type Plans, type StartRun } from "./plans.ts";
+import type { Because, PlanRun, RunMode, RunOrder } from "./run.ts";
 import { AUTHOR } from "./work.ts";
 
 export interface PlanDeskOptions {
@@ -79,6 +81,8 @@ export interface PlanView {
   readonly warnings: readonly PlanWarning[];
 }
 
+/** Orders after which less is done than before: anybody who may order at all may give them, wherever the run works. */
+const STOPS: ReadonlySet<RunOrder["type"]> = new Set(["pause", "cancel"]);
 const UNOWNED_SHOWN = 200;
 /** Bytes of one patch that is shown. */
 const PATCH_BYTES = 400_000;
@@ -166,6 +170,29 @@ export class PlanDesk {
     return { ...outcome, target };
   }
 
+  /** As {@link Plans.order}. What lets work go on in a repository that the team has not named is not for everybody; stopping it is. Throws `REPOSITORY_NOT_NAMED` too. */
+  async order(id: string, order: RunOrder, { mayReachOut = false, ...by }: Reach & { tenant: string; by: string; signal: AbortSignal }): Promise<{ readonly carriedOut: boolean }> {
+    if (!mayReachOut && !STOPS.has(order.type)) await this.#assertNamed(id, by);
+    return this.runs.order(id, order, by);
+  }
+
+  /** As {@link Plans.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED` too. */
+  async say(id: string, port: string, words: { to: ChannelMember; text: string }, { mayReachOut = false, tenant, by, signal }: Reach & { tenant: string; by: string; signal: AbortSignal }): Promise<{ readonly id: number }> {
+    if (!mayReachOut) await this.#assertNamed(id, { tenant, signal });
+    return this.runs.say(id, port, words, { tenant, by });
+  }
+
+  /** As {@link Plans.clean}. Runs of repositories that the team has not named are kept, unless who asks may remove refs there. */
+  async clean(wanted: CleanRuns, { mayReachOut = false, ...how }: Reach & Omit<CleanFor, "whyRefused"> & { readonly signal: AbortSignal }): ReturnType<Plans["clean"]> {
+    const known = new Map<string, Promise<Because | undefined>>();
+    const whyRefused = (run: PlanRun): Promise<Because | undefined> => {
+      const refused = known.get(run.repository) ?? this.#whyNotNamed(run, how.signal);
+      known.set(run.repository, refused);
+      return refused;
+    };
+    return this.runs.clean(wanted, { ...how, ...(!mayReachOut && { whyRefused }) });
+  }
+
   /** A model's proposal for a plan, as text; a person edits and approves it. Throws `REPOSITORY_NOT_NAMED`, `MODEL_MISSING`. */
   async draft(goal: string, { repository: given, mayReachOut = false, signal }: Reach & { repository?: string | undefined; signal: AbortSignal }): Promise<{ readonly text: string; readonly problems: readonly Problem[] }> {
     const asked = this.#repositoryOf(given);
@@ -191,10 +218,27 @@ export class PlanDesk {
     const named = [repository, ...readings.flatMap(({ plan }) => (plan?.repository === undefined ? [] : [resolve(plans, plan.repository)]))];
     const root = await namedRepository(folder, named, { git, signal });
     if (root !== undefined) return root;
+    if (named.includes(folder)) return folder; // it is gone, or is none: that is said where it is opened
     throw new DureError("REPOSITORY_NOT_NAMED", `${shown} is not one that the team has named.`, {
       class: "forbidden",
       hint: "Let somebody put a plan with this `repository` into the team's folder plans, or use a token with the scope admin.",
     });
+  }
+
+  /** Throws `RUN_UNKNOWN`, `REPOSITORY_NOT_NAMED`. */
+  async #assertNamed(id: string, { tenant, signal }: { tenant: string; signal: AbortSignal }): Promise<void> {
+    const run = await this.runs.get(id, { tenant });
+    await this.#named(run.repository, `The repository of the run ${id}`, signal);
+  }
+
+  async #whyNotNamed(run: PlanRun, signal: AbortSignal): Promise<Because | undefined> {
+    try {
+      await this.#named(run.repository, "Its repository", signal);
+      return undefined;
+    } catch (error) {
+      if (codeOf(error) !== "REPOSITORY_NOT_NAMED") throw error;
+      return becauseOf(error);
+    }
   }
 
   async #branchOf(repository: Repository, base: string): Promise<string> {

@@ -28,7 +28,7 @@ import { ORCHESTRATOR } from "./merge.ts";
 import { emit, RunRecords, type PlanViolation } from "./records.ts";
 import { isRunEnded, type Because, type PlanPort, type PlanRun, type PlanRunStatus, type PlanStep, type RunOrder } from "./run.ts";
 import { escalationFor, orderOf, pathsIn } from "./triggers.ts";
-import { ORCHESTRATOR_TRIES, TRIES_MOST } from "./tries.ts";
+import { BROKEN_TRIES, ORCHESTRATOR_TRIES, TRIES_MOST, triesForBreak } from "./tries.ts";
 
 /** Wakes the processes of a machine: a run was begun, or somebody wants something of one. */
 const RUNS_TOPIC = "plan-runs";
@@ -112,6 +112,19 @@ export interface CleanRuns {
   readonly after?: number | undefined;
   /** At most 100, which is the default. */
   readonly limit?: number | undefined;
+}
+
+/** Who cleans, and who is told of it. */
+export interface CleanFor {
+  /** Undefined: runs of all. */
+  readonly tenant?: string | undefined;
+  /** Why these files are not for who asks to remove; undefined: they are. Default: all are. */
+  readonly whyRefused?: ((run: PlanRun) => Promise<Because | undefined>) | undefined;
+  /** Of this run files go from now on. */
+  readonly onBegun?: ((run: string) => void) | undefined;
+  /** Nobody waits for it any more: the run that is cleaned is cleaned to its end, and no other is begun. */
+  readonly asked?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export type RunFrame =
@@ -330,7 +343,11 @@ export class Plans {
   async detail(id: string, options: { tenant?: string } = {}): Promise<RunDetail> {
     const run = await this.get(id, options);
     const [tries, orchestrator] = await Promise.all([this.records.triesMade(id), this.records.steps(id, ORCHESTRATOR)]);
-    return { ...run, ports: run.ports.map((port) => ({ ...port, triesMade: tries.get(port.id) ?? 0 })), orchestrator };
+    const ports = run.ports.map((port) => {
+      const { made = 0, isBroken = false } = tries.get(port.id) ?? {};
+      return { ...port, triesPair: port.triesPair + (isBroken ? BROKEN_TRIES : 0), triesMade: made };
+    });
+    return { ...run, ports, orchestrator };
   }
 
   /**
@@ -375,7 +392,7 @@ export class Plans {
     const found = await this.records.port(id, port);
     if (!found) throw portUnknown(run, port);
     const [steps, messages, violations] = await Promise.all([this.records.steps(id, port), channelMessages(this.#options.database, id, port), this.records.violations(id, port)]);
-    return { ...found, steps, messages, violations };
+    return { ...found, triesPair: found.triesPair + triesForBreak(steps), steps, messages, violations };
   }
 
   /** Newest first. */
@@ -400,24 +417,26 @@ export class Plans {
    * something of, or whose result is on no branch is kept and says why; `force` removes what is on no branch too. `run`: this one alone, however old.
    * Throws `RUN_UNKNOWN`, `RUN_ELSEWHERE`.
    */
-  async clean(wanted: CleanRuns, { tenant, signal = this.#signal }: { tenant?: string | undefined; signal?: AbortSignal } = {}): Promise<{ readonly items: readonly RunCleaned[]; readonly next: number | null }> {
+  async clean(wanted: CleanRuns, how: CleanFor = {}): Promise<{ readonly items: readonly RunCleaned[]; readonly next: number | null }> {
+    const { tenant, asked, signal = this.#signal } = how;
     const { host } = this.#options;
     if (wanted.run !== undefined) {
       const run = await this.#find(wanted.run, tenant ?? "");
       if (run.host !== host) throw new DureError("RUN_ELSEWHERE", `The files of the run ${run.id} are on another machine.`, { class: "conflict", hint: `Ask a server on ${run.host}.` });
-      return { items: [await this.#clean(run.id, wanted, signal)], next: null };
+      return { items: [await this.#clean(run.id, wanted, how, signal)], next: null };
     }
     const limit = Math.min(wanted.limit ?? CLEAN_MOST, CLEAN_MOST);
     const found = await this.records.cleanable({ tenant, host, olderThanMs: wanted.olderThanMs ?? CLEAN_AFTER_MS, after: wanted.after ?? 0, limit });
     const items: RunCleaned[] = [];
-    for (const { id } of found) {
+    for (const [index, { id }] of found.entries()) {
       signal.throwIfAborted();
-      items.push(await this.#clean(id, wanted, signal));
+      if (asked?.aborted) return { items, next: found[index - 1]?.seq ?? wanted.after ?? 0 };
+      items.push(await this.#clean(id, wanted, how, signal));
     }
     return { items, next: found.length === limit ? found.at(-1)!.seq : null };
   }
 
-  async #clean(id: string, { force = false, dryRun = false }: CleanRuns, signal: AbortSignal): Promise<RunCleaned> {
+  async #clean(id: string, { force = false, dryRun = false }: CleanRuns, { whyRefused, onBegun }: CleanFor, signal: AbortSignal): Promise<RunCleaned> {
     const { leases, logger, events } = this.#options;
     const kept = (run: PlanRun, because: Because): RunCleaned => ({ run: id, plan: run.plan.name, outcome: "kept", because });
     try {
@@ -428,6 +447,8 @@ export class Plans {
           const done: RunCleaned = { run: id, plan: run.plan.name, outcome: "cleaned" };
           const [ports, steps, orders] = await Promise.all([this.records.ports(id), this.records.steps(id), this.records.openOrders(id)]);
           if (run.cleanedAt === null && (!isRunEnded(run.status) || orders.length > 0)) return kept(run, GOES_ON);
+          const refused = await whyRefused?.(run);
+          if (refused) return kept(run, refused);
           const work = this.#options.work({ records: this.records, lease, run });
           const because = force || run.cleanedAt !== null ? undefined : await work.whyKept(run, ports, steps, { signal: whileHeld });
           if (because) return kept(run, because);
@@ -439,6 +460,7 @@ export class Plans {
             return free;
           });
           if (!began) return kept(run, GOES_ON);
+          onBegun?.(id);
           await work.clear(run, { signal: whileHeld });
           await work.remove(run, { signal: whileHeld });
           await this.records.write(lease, (tx) => this.records.cleaned(tx, id));

@@ -173,10 +173,10 @@ export class RunRecords {
     return (await this.#database.query<StepRow>(STEPS, [run, port ?? null])).map(stepOf);
   }
 
-  /** Tries that were begun, by port; a port without one is absent. */
-  async triesMade(run: string): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#database.query<{ port: string; tries: number }>(TRIES_MADE, [run]);
-    return new Map(rows.map(({ port, tries }) => [port, tries]));
+  /** Tries that were begun, by port; a port without one is absent. `isBroken`: what another port made broke its check once. */
+  async triesMade(run: string): Promise<ReadonlyMap<string, { readonly made: number; readonly isBroken: boolean }>> {
+    const rows = await this.#database.query<{ port: string; tries: number; is_broken: boolean }>(TRIES_MADE, [run]);
+    return new Map(rows.map(({ port, tries, is_broken: isBroken }) => [port, { made: tries, isBroken }]));
   }
 
   /** Tries of a port that its pair has made. */
@@ -545,7 +545,7 @@ const PORTS = { name: "plan.ports", text: "select * from dure.plan_ports where r
 const PORT = { name: "plan.port", text: "select * from dure.plan_ports where run = $1 and id = $2" };
 const PORTS_NAMED = { name: "plan.ports_named", text: "select * from dure.plan_ports where run = $1 and id = any($2) order by position" };
 const STEPS = { name: "plan.steps", text: "select * from dure.plan_steps where run = $1 and ($2::text is null or port = $2) order by id limit 2000" };
-const TRIES_MADE = { name: "plan.tries_made", text: "select port, max(try) as tries from dure.plan_steps where run = $1 and kind = 'implement' group by port" };
+const TRIES_MADE = { name: "plan.tries_made", text: "select port, max(try) as tries, bool_or(kind = 'module' and output->'broken' ? 'by') is true as is_broken from dure.plan_steps where run = $1 and kind in ('implement', 'module') group by port" };
 const PAIR_TRIES = { name: "plan.pair_tries", text: "select count(*)::integer as tries from dure.plan_steps where run = $1 and port = $2 and kind = 'implement' and member = 'implementer' and status = 'done'" };
 const BEGIN_STEP = {
   name: "plan.begin_step",

@@ -25,5 +25,12 @@ export function decideTry(made: TriesMade, { triesPair, triesOrchestrator }: { t
 export const ORCHESTRATOR_TRIES = 2;
 /** More tries of the pair when bisection blames its port. Source: docs/spec/plans §4. */
 export const BISECT_TRIES = 1;
+/** A try more of the pair when what another port made breaks its check, whatever it makes itself: once, however often that happens. Source: docs/spec/plans §4. */
+export const BROKEN_TRIES = 1;
+/** Tries that its pair has beside those of its row, because of what stands in its steps. Pure. */
+export function triesForBreak(steps: readonly { readonly kind: string; readonly output?: unknown }[]): number {
+  const isHeldAgainstNobody = ({ kind, output }: { readonly kind: string; readonly output?: unknown }): boolean => kind === "module" && (output as { readonly broken?: { readonly by?: string } } | null | undefined)?.broken?.by !== undefined;
+  return steps.some(isHeldAgainstNobody) ? BROKEN_TRIES : 0;
+}
 /** Tries of one port, those that people give included: a bound for every loop. Source: our choice. */
 export const TRIES_MOST = 50;

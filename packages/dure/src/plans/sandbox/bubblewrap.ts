@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
-import { readdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { GATE } from "./gate.ts";
 import { isWithin } from "./mount-plan.ts";
 import { countsPerNamespace } from "./process-counter.ts";
-import { machineControls, planSurroundings, TEMPORARY } from "./surroundings.ts";
+import { machineControls, planSurroundings, TEMPORARY, temporaryEntries } from "./surroundings.ts";
 import { findTool } from "./tools.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { SandboxSetting } from "./sandbox.ts";
@@ -40,7 +40,7 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
       for (const control of machineControls()) args.push("--ro-bind-try", control, control);
       if (newTemporary) {
         args.push("--perms", "1777", "--tmpfs", TEMPORARY);
-        for (const at of temporaryEntries()) args.push("--ro-bind-try", at, at); // what is gone by then is not shown
+        for (const { path: at } of temporaryEntries()) args.push("--ro-bind-try", at, at); // what is gone by then is not shown
       }
       const seals: string[] = []; // after all that is mounted in them
       for (const place of places) {
@@ -76,11 +76,6 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
       };
     },
   };
-}
-
-function temporaryEntries(): readonly string[] {
-  const entries = readdirSync(TEMPORARY, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory() || entry.isFile()).map((entry) => path.join(TEMPORARY, entry.name));
 }
 
 async function copyAll(originals: readonly string[], folder: string): Promise<ReadonlyMap<string, string>> {

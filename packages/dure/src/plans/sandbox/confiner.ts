@@ -6,7 +6,7 @@ import { checkConfinement } from "./check.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
 import { openProcessCounter } from "./process-counter.ts";
 import { exists } from "./processes.ts";
-import { startTree, type Tree } from "./tree.ts";
+import { startTree, within, type Tree } from "./tree.ts";
 import type { Confinement, IsolationKind, Sandbox, SandboxCommand, SandboxSetting, SpawnOptions } from "./sandbox.ts";
 
 /** What a kind of isolation adds to the common way of starting and ending a process tree. */
@@ -34,8 +34,8 @@ export interface Enclosure {
   readonly discard?: () => void;
 }
 
-/** How long output may still come after the last process has ended, milliseconds. */
-const DRAIN_MS = 1_000;
+/** How long output may still be under way after the last process has ended, milliseconds; it is in a pipe, so only a busy loop delays it. */
+const DRAIN_MS = 5_000;
 
 /** The sandbox around a kind. */
 export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandbox {
@@ -84,7 +84,7 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandb
       });
       const drained = new Promise<void>((resolve) => tree.stdout.once("close", resolve));
       const end = await tree.ended;
-      await Promise.race([drained, setting.clock.sleep(DRAIN_MS)]);
+      await within(setting.clock, DRAIN_MS, drained);
       return { ...end, output: kept.text(), outputTruncated: end.outputTruncated || kept.isTruncated };
     },
   };

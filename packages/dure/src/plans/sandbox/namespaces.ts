@@ -5,7 +5,7 @@ import { isWithin } from "./mount-plan.ts";
 import { mountOf, ownMounts, tableLine, type Mount } from "./mount-table.ts";
 import { countsPerNamespace } from "./process-counter.ts";
 import { findTool } from "./tools.ts";
-import { DEVICE_LINKS, DEVICES, machineControls, planSurroundings, TEMPORARY, type Surroundings } from "./surroundings.ts";
+import { DEVICE_LINKS, DEVICES, machineControls, planSurroundings, TEMPORARY, temporaryEntries, type Surroundings } from "./surroundings.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { SandboxSetting } from "./sandbox.ts";
 
@@ -153,7 +153,25 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
     tableLine(OURS, at("/dev/shm"), "tmpfs", ["mode=1777", MEMORY, ...QUIET]),
   ];
 
-  if (surroundings.newTemporary) {
+  /** As outside, with all that is mounted in it. */
+  const bind = (place: string, access: readonly string[], more: readonly string[] = []): void => {
+    after.push(tableLine(place, at(place), "none", ["rbind", ...access, ...QUIET, ...flagsAt(place), ...more]));
+    for (const mount of mounts.filter((mount) => isWithin(mount.at, place))) {
+      after.push(tableLine("none", at(mount.at), "none", ["remount", "bind", ...access, ...QUIET, ...mount.flags]));
+    }
+  };
+
+  const isMountedIn = mounts.some((mount) => mount.at !== TEMPORARY && isWithin(mount.at, TEMPORARY));
+  if (surroundings.newTemporary && isMountedIn) {
+    // Overlayfs takes no folder in which something is mounted that a user namespace has inherited; so its entries are shown one by one, read-only.
+    const entries = new Map([...temporaryEntries(), ...surroundings.places.filter((place) => path.dirname(place.path) === TEMPORARY)].map((entry) => [entry.path, entry]));
+    folders.push(`${STAGE}/tmp`);
+    after.push(tableLine(`${STAGE}/tmp`, at(TEMPORARY), "none", ["bind", ...QUIET]));
+    for (const entry of entries.values()) {
+      (entry.isFolder ? folders : files).push(`${STAGE}${entry.path}`);
+      bind(entry.path, ["ro"], ["nofail"]); // what is gone by then is not shown
+    }
+  } else if (surroundings.newTemporary) {
     folders.push(`${STAGE}/old-tmp`, `${STAGE}/tmp/upper`, `${STAGE}/tmp/work`);
     after.push(tableLine(TEMPORARY, `${STAGE}/old-tmp`, "none", ["rbind"]));
     after.push(overlayLine(at(TEMPORARY), `${STAGE}/old-tmp`, `${STAGE}/tmp`));
@@ -161,14 +179,7 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
 
   for (const [index, place] of surroundings.places.entries()) {
     const target = at(place.path);
-    const own = [...QUIET, ...flagsAt(place.path)];
     const part = `${STAGE}/${index}`;
-    const bind = (access: readonly string[]): void => {
-      after.push(tableLine(place.path, target, "none", ["rbind", ...access, ...own]));
-      for (const mount of mounts.filter((mount) => isWithin(mount.at, place.path))) {
-        after.push(tableLine("none", at(mount.at), "none", ["remount", "bind", ...access, ...QUIET, ...mount.flags]));
-      }
-    };
     switch (place.look) {
       case "hidden":
         if (!place.isFolder) {
@@ -185,13 +196,13 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
         break;
       case "readOnly":
       case "shown":
-        bind(["ro"]);
+        bind(place.path, ["ro"]);
         break;
       case "writable":
-        bind(["rw"]);
+        bind(place.path, ["rw"]);
         break;
       case "pinned":
-        after.push(tableLine(target, target, "none", ["rbind", ...own]));
+        after.push(tableLine(target, target, "none", ["rbind", ...QUIET, ...flagsAt(place.path)]));
         break;
       case "disposable": {
         const layer = path.join(folder, `layer-${index}`); // on disk: what a test run writes may be larger than the memory

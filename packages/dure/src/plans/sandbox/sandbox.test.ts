@@ -334,7 +334,35 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$
   });
 });
 
+test.each(protecting.filter(({ kind }) => kind !== "other-user").map(({ kind }) => kind))("%s works where something is mounted below /tmp, and keeps it from being written", async (kind) => {
+  mkdirSync(at("mounted"));
+  const order = {
+    open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") },
+    confinement: confinement({ hidden: [], disposable: [at("other")] }),
+    command: command(`cat mounted/file; echo bad > mounted/file || echo refused; echo vanishes > other/file; echo new > /tmp/"$$".new && cat /tmp/"$$".new; echo good > own/new; ls -d "$PWD"`),
+  };
+  const host = spawn("unshare", [...(isRoot ? [] : ["--user", "--map-root-user"]), "--mount", "sh", "-c", `mount -t tmpfs -o size=1m tiny "$0" && echo inside > "$0"/file && exec node --conditions=dure-source "$1" "$2"`, at("mounted"), HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
+
+  const lines = await linesOf(host);
+
+  const { end } = lines.at(-1) as { end?: { exitCode: number; output: string } };
+  expect(end, JSON.stringify(lines)).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^inside\n[^]*refused\nnew\n/) as string });
+  expect([readFileSync(at("own/new"), "utf8"), readFileSync(at("other/file"), "utf8")]).toEqual(["good\n", "other/file\n"]);
+});
+
 describe.each([...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$kind: a process tree", ({ kind, sandbox }) => {
+  test("that is over at once has begun and said what it said, among many others", async () => {
+    const said: string[] = [];
+    const oneByOne = async (count: number): Promise<void> => {
+      for (let left = count; left > 0; left--) said.push(await sandbox.run(confinement(), command("echo said")).then(({ output }) => output, String));
+    };
+
+    const rounds = kind === "bubblewrap" ? 1 : 6;
+    await Promise.all(Array.from({ length: 12 }, () => oneByOne(rounds)));
+
+    expect(said).toEqual(Array.from({ length: 12 * rounds }, () => "said\n"));
+  });
+
   test("gives exit code, output in its order, input and exactly the environment that was handed in", async () => {
     const env = { PATH: process.env["PATH"]!, ODD: "it's\n$HOME \\ 한글", "npm_config_//x:_auth": "1", UID: "7", LD_LIBRARY_PATH: "/nowhere" };
 

@@ -20,7 +20,8 @@ export type IsolationKind = "bubblewrap" | "namespaces" | "other-user" | "audit"
 
 /**
  * What a process may touch. Absolute real paths (no symbolic link on the way). Everything not named is visible and read-only,
- * except secrets of the home folder and `/run`, which are covered; `/tmp` shows what is there, and what is added is private.
+ * except secrets of the home folder and `/run`, which are covered; `/tmp` shows what is there, and what is added is private
+ * (where something is mounted below it, what is there is read-only, and of many entries the first are shown).
  * Where rules meet, the deeper path wins; on the same path hidden, then readOnly, then disposable, then writable.
  */
 export interface Confinement {

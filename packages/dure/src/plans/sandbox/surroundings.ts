@@ -68,6 +68,15 @@ function resolverFiles(confinement: Confinement): readonly string[] {
   }
 }
 
+/** Of many the first; a mount each. Source: our choice. */
+const ENTRIES_MOST = 1_000;
+
+/** What lies in /tmp, for a kind that cannot lay a layer over all of it. Nothing but folders and files can be mounted over. */
+export function temporaryEntries(): readonly { readonly path: string; readonly isFolder: boolean }[] {
+  const entries = readdirSync(TEMPORARY, { withFileTypes: true }).filter((entry) => entry.isDirectory() || entry.isFile());
+  return entries.slice(0, ENTRIES_MOST).map((entry) => ({ path: path.join(TEMPORARY, entry.name), isFolder: entry.isDirectory() }));
+}
+
 /** The entry of /tmp that holds the path: it is no place for temporary files, so it does not get new ones. */
 function entryOfTemporary(at: string): readonly string[] {
   return at !== TEMPORARY && isWithin(at, TEMPORARY) ? [path.join(TEMPORARY, at.split("/")[2]!)] : [];

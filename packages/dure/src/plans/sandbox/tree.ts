@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { Transform, type Duplex, type Readable, type TransformCallback } from "node:stream";
+import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { cwdMissing } from "./check.ts";
 import { GATE_ENV, gateScript } from "./gate.ts";
@@ -28,6 +29,8 @@ export interface TreeOrder {
 const GRACE_MS = 1_000;
 /** Between two looks whether the last process is gone, milliseconds. */
 const LOOK_AGAIN_MS = 2;
+/** How long what an ended process has said may still be under way, milliseconds; it is in a pipe, so only a busy loop delays it. */
+const READ_MS = 5_000;
 /** Of what a failed start has written, in characters. */
 const ERROR_TAIL = 2_000;
 
@@ -43,7 +46,7 @@ export async function startTree(order: TreeOrder): Promise<Tree> {
     child.once("error", reject).once("exit", (code, signal) => resolve({ code, signal }));
   });
   exited.catch(() => {}); // told below
-  const gate = new Gate(child, exited);
+  const gate = new Gate(child, exited, setting.clock);
   const root = child.pid === undefined ? undefined : identify(child.pid);
   if (root === undefined) {
     group?.remove();
@@ -254,13 +257,15 @@ class Gate {
   readonly #child: ChildProcess;
   readonly #channel: Duplex | undefined;
   readonly #exited: Promise<unknown>;
+  readonly #clock: Clock;
   #heard = "";
   #wake = (): void => {};
   #isClosed = false;
 
-  constructor(child: ChildProcess, exited: Promise<unknown>) {
+  constructor(child: ChildProcess, exited: Promise<unknown>, clock: Clock) {
     this.#child = child;
     this.#exited = exited;
+    this.#clock = clock;
     this.#channel = child.stdio[3] as Duplex | undefined;
     this.#channel?.on("error", () => {}); // told by its end
     this.#channel?.on("data", (chunk: Buffer) => {
@@ -272,7 +277,8 @@ class Gate {
       this.#wake();
     };
     this.#channel?.once("close", over).once("end", over);
-    exited.then(over, over);
+    // That it has ended may be known before what it said is read: a short command starts and ends within one turn of a busy loop.
+    exited.then(() => within(clock, READ_MS, this.#channel && ended(this.#channel))).then(over, over);
   }
 
   send(text: string, { last = false } = {}): void {
@@ -304,13 +310,26 @@ class Gate {
     this.#child.stderr?.on("data", (chunk: Buffer) => void (text = (text + chunk.toString()).slice(-ERROR_TAIL)));
     this.#child.stdout?.resume();
     await this.#exited.catch(() => {});
-    await new Promise<void>((resolve) => setImmediate(resolve)); // what is in the pipe
+    await within(this.#clock, READ_MS, this.#child.stderr && ended(this.#child.stderr));
     return text.trim();
   }
 
   close(): void {
     this.#channel?.destroy();
   }
+}
+
+/** Resolves when all of it is read, or nobody reads it any more. */
+function ended(stream: Readable): Promise<void> {
+  if (stream.readableEnded || stream.destroyed) return Promise.resolve();
+  return new Promise((resolve) => stream.once("end", resolve).once("close", resolve));
+}
+
+/** Waits for it, but no longer than that. A race against a timer alone would hold the process open. */
+export async function within(clock: Clock, mostMs: number, wanted: Promise<void> | null | undefined): Promise<void> {
+  const over = new AbortController();
+  await Promise.race([wanted, clock.sleep(mostMs, { signal: over.signal }).catch(() => {})]);
+  over.abort();
 }
 
 async function startFailed(child: ChildProcess, gate: Gate, exited: Promise<unknown>): Promise<DureError> {

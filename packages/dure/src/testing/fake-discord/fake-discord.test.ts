@@ -278,6 +278,29 @@ describe("over HTTP", () => {
     await expect(rest.get(messages)).rejects.toMatchObject({ status: 404, code: 10003 });
   });
 
+  test("a guild with an outage is told to be unavailable, also to who comes meanwhile; nothing is heard of it and nothing done, until it is back", async () => {
+    await using stage = await aStage({ identifyWindowMs: 1 });
+    const ruda = await stage.login(stage.ruda);
+    const heard: string[] = [];
+    ruda.on(Events.MessageCreate, ({ content }) => heard.push(content));
+    const messages = `/channels/${stage.general.id}/messages` as const;
+
+    const gone = once(ruda, Events.GuildUnavailable);
+    stage.discord.setOutage(stage.guild, true);
+    await gone;
+    const eden = await stage.login(stage.eden);
+    stage.minsu.post(stage.general, "아무도 듣지 않는다");
+    await expect(stage.rest(stage.ruda).post(messages, { body: { content: "안 나간다" } })).rejects.toMatchObject({ status: 503 });
+    await expect(stage.rest(stage.ruda).get(`/guilds/${stage.guild.id}/channels`)).rejects.toMatchObject({ status: 503 });
+    const back = [ruda, eden].map((client) => once(client, Events.GuildAvailable));
+    stage.discord.setOutage(stage.guild, false);
+    await Promise.all(back);
+    stage.minsu.post(stage.general, "이제 듣는다");
+
+    await vi.waitFor(() => expect(heard).toEqual(["이제 듣는다"]));
+    expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual(["아무도 듣지 않는다", "이제 듣는다"]);
+  });
+
   test("a revoked token is 401 and ends the session with 4004", async () => {
     await using stage = await aStage();
     const ruda = await stage.login(stage.ruda);

@@ -246,6 +246,11 @@ export class FakeDiscord implements AsyncDisposable {
     this.#world.removeMember(this.#guild(guild), this.#bot(bot).user);
   }
 
+  /** While on, the platform has an outage in this guild: its bots are told so and hear nothing of it, and requests are answered with 503. */
+  setOutage(guild: FakeGuild, on: boolean): void {
+    this.#world.setOutage(this.#guild(guild), on);
+  }
+
   /** As if its owner had reset it: 401 over HTTP, 4004 at the gateway. */
   revokeToken(bot: FakeBot): void {
     const account = this.#bot(bot);

@@ -243,6 +243,11 @@ export class Gateway {
     const { world } = this.#options;
     const { bot } = session;
     for (const guild of guilds) {
+      if (guild.isOut) {
+        // Source: "Gateway Events: Guild Delete": also one that "was already unavailable".
+        this.#dispatch(session, "GUILD_DELETE", { id: guild.id, unavailable: true });
+        continue;
+      }
       const channels = [...world.places.values()].filter((place) => place.guild === guild && place.thread === undefined);
       const view = { bot: bot.user, content: true };
       this.#dispatch(session, "GUILD_CREATE", guildPayload(guild, view, { channels, threads: world.activeThreads(bot.user, guild) }));

@@ -38,6 +38,8 @@ export const REFUSALS = {
   lockedThread: () => new Refusal(403, 50083, "Thread is archived"),
   threadExists: () => new Refusal(400, 160004, "A thread has already been created for this message"),
   invalidJson: () => new Refusal(400, 50109, "The request body contains invalid JSON."),
+  /** Of a guild in an outage. The platform does not say what it answers then; the hardest for a client is what may have happened. Source: "HTTP Response Codes: 5xx". */
+  unavailable: () => new Refusal(503, 0, "503: Service Unavailable"),
   /** @param errors per field `{_errors: [{code, message}]}`, nested as the body is. */
   invalidForm: (errors: object) => new Refusal(400, 50035, "Invalid Form Body", errors),
 } as const;

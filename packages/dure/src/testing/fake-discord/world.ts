@@ -14,6 +14,8 @@ export interface Guild {
   readonly name: string;
   /** Base permissions of each member: what its roles give it. */
   readonly members: Map<string, { readonly base: bigint; readonly roles: readonly string[]; readonly joinedAt: number }>;
+  /** The platform has an outage there. Source: "Guild: Unavailable Guild Object". */
+  isOut: boolean;
 }
 
 export type PlaceKind = "text" | "direct" | "public-thread" | "private-thread";
@@ -170,7 +172,7 @@ export class World {
   }
 
   addGuild(name: string): Guild {
-    const guild: Guild = { id: this.snowflake(), name, members: new Map() };
+    const guild: Guild = { id: this.snowflake(), name, members: new Map(), isOut: false };
     this.guilds.set(guild.id, guild);
     return guild;
   }
@@ -198,9 +200,26 @@ export class World {
     for (const place of this.places.values()) if (place.guild === guild) place.thread?.members.delete(user.id);
   }
 
+  /**
+   * An outage of the platform's own: its bots are told, and hear nothing of the guild until it is back. What happens there meanwhile
+   * nobody sends again. Source: "Gateway Events: Guild Delete" (`unavailable`: "becomes or was already unavailable due to an outage")
+   * and "Guild Create" ("when a guild becomes available again").
+   */
+  setOutage(guild: Guild, isOut: boolean): void {
+    if (guild.isOut === isOut) return;
+    guild.isOut = isOut;
+    const channels = [...this.places.values()].filter((place) => place.guild === guild && place.thread === undefined);
+    this.#publish({
+      type: isOut ? "GUILD_DELETE" : "GUILD_CREATE",
+      intents: ["GUILDS"],
+      reaches: (bot) => guild.members.has(bot.id),
+      data: (view) => (isOut ? { id: guild.id, unavailable: true } : guildPayload(guild, view, { channels, threads: this.activeThreads(view.bot, guild) })),
+    });
+  }
+
   addChannel(guild: Guild, name: string): Place {
     const channel = this.#addPlace({ id: this.snowflake(), kind: "text", guild, name });
-    this.#publish({ type: "CHANNEL_CREATE", intents: ["GUILDS"], reaches: (bot) => guild.members.has(bot.id), data: (view) => placePayload(channel, view) });
+    this.#publish({ type: "CHANNEL_CREATE", intents: ["GUILDS"], reaches: (bot) => isTold(guild, bot), data: (view) => placePayload(channel, view) });
     return channel;
   }
 
@@ -211,7 +230,7 @@ export class World {
     this.#publish({
       type: "CHANNEL_DELETE",
       intents: ["GUILDS"],
-      reaches: (bot) => channel.guild?.members.has(bot.id) === true,
+      reaches: (bot) => isTold(channel.guild, bot),
       data: (view) => placePayload(channel, view),
     });
   }
@@ -222,7 +241,7 @@ export class World {
     channel.overwrites.set(user.id, overwrite);
     const guild = channel.guild;
     if (guild === undefined) return;
-    this.#publish({ type: "CHANNEL_UPDATE", intents: ["GUILDS"], reaches: (bot) => guild.members.has(bot.id), data: (view) => placePayload(channel, view) });
+    this.#publish({ type: "CHANNEL_UPDATE", intents: ["GUILDS"], reaches: (bot) => isTold(guild, bot), data: (view) => placePayload(channel, view) });
     if (couldView || !this.can(user, channel, "VIEW_CHANNEL")) return;
     this.#publish({
       type: "THREAD_LIST_SYNC",
@@ -268,6 +287,7 @@ export class World {
   visiblePlace(user: User, id: string | undefined): Place {
     const place = this.places.get(id ?? "");
     if (place === undefined) throw REFUSALS.unknownChannel();
+    if (place.guild?.isOut === true) throw REFUSALS.unavailable();
     if (!this.can(user, place, "VIEW_CHANNEL")) throw REFUSALS.missingAccess();
     return place;
   }
@@ -275,6 +295,7 @@ export class World {
   visibleGuild(user: User, id: string | undefined): Guild {
     const guild = this.guilds.get(id ?? "");
     if (guild === undefined) throw REFUSALS.unknownGuild();
+    if (guild.isOut) throw REFUSALS.unavailable();
     if (!guild.members.has(user.id)) throw REFUSALS.missingAccess();
     return guild;
   }
@@ -651,19 +672,28 @@ export class World {
       type,
       intents: [place.kind === "direct" ? "DIRECT_MESSAGES" : "GUILD_MESSAGES"],
       // Strict: a bot that did not join a thread hears nothing of what is said there. Source: "Threads: Gateway Events".
-      reaches: (bot) => this.can(bot, place, "VIEW_CHANNEL") && (place.thread === undefined || place.thread.members.has(bot.id)),
+      reaches: (bot) => this.#hears(bot, place) && (place.thread === undefined || place.thread.members.has(bot.id)),
       data,
     });
   }
 
   #publishThread(type: string, thread: Place, data: WorldEvent["data"]): void {
-    this.#publish({ type, intents: ["GUILDS"], reaches: (bot) => this.can(bot, thread, "VIEW_CHANNEL"), data });
+    this.#publish({ type, intents: ["GUILDS"], reaches: (bot) => this.#hears(bot, thread), data });
+  }
+
+  #hears(bot: User, place: Place): boolean {
+    return place.guild?.isOut !== true && this.can(bot, place, "VIEW_CHANNEL");
   }
 }
 
 /** What a member's overwrite says in names. */
 export function overwriteOf(change: { readonly allow?: readonly FakePermission[]; readonly deny?: readonly FakePermission[] }): Overwrite {
   return { allow: bitsOf(change.allow ?? []), deny: bitsOf(change.deny ?? []) };
+}
+
+/** Whether a bot hears what changes in a guild. */
+function isTold(guild: Guild | undefined, bot: User): boolean {
+  return guild !== undefined && !guild.isOut && guild.members.has(bot.id);
 }
 
 function archivedAt(place: Place): number {
