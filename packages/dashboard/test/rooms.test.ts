@@ -369,7 +369,7 @@ describe("on a telephone", { timeout: 60_000 }, () => {
     await messageWith(page, "a_very_long_word").locator(".role", { hasText: "answered" }).waitFor();
     await expectWellMade(opened);
     await page.getByRole("button", { name: "Show threads and participants" }).click();
-    await page.getByRole("dialog").getByText("Agents that listen").waitFor();
+    await page.getByRole("dialog").getByText("Agents of this room").waitFor();
     await expectWellMade(opened);
     await page.keyboard.press("Escape");
 

@@ -70,10 +70,10 @@ const shared = new Map<Cluster, Promise<EmbeddedPostgres>>();
 async function createDatabase(cluster: Cluster, template = "template1"): Promise<{ url: string; drop: () => Promise<void> }> {
   const serverUrl = await serverOf(cluster);
   const name = `dure_test_${process.pid}_${randomBytes(8).toString("hex")}`;
-  await administer(serverUrl, `create database ${name} template ${template} strategy wal_log`);
+  await administer(serverUrl, `create database ${name} template ${template} strategy file_copy`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => drop(serverUrl, name) };
+  return { url: url.href, drop: () => leave(serverUrl, name) };
 }
 
 const templates = new Map<Cluster, Promise<string>>();
@@ -153,6 +153,19 @@ const MEMORY = "/dev/shm";
 /** Both servers together stay below 1 GiB, of which the logs of changes are a part (`durable: false` bounds them). */
 const MEMORY_NEEDED = 2 * 1024 ** 3;
 
+/** Databases that their tests have left, by server. */
+const left = new Map<string, string[]>();
+/** Each removal makes the server write out what it holds of all databases, so several go at once; what a process leaves the next one sweeps. */
+const LEFT_MOST = 8;
+
+/** Nobody is in it any more when this resolves: an open transaction of a process that was killed or frozen would hold up readers beside it. */
+async function leave(serverUrl: string, name: string): Promise<void> {
+  await administer(serverUrl, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`);
+  const names = [...(left.get(serverUrl) ?? []), name];
+  left.set(serverUrl, names.length < LEFT_MOST ? names : []);
+  if (names.length >= LEFT_MOST) for (const one of names) await drop(serverUrl, one);
+}
+
 /** A worker of autovacuum may be looking at the database; it belongs to the superuser, so we wait until it has left. */
 async function drop(serverUrl: string, name: string): Promise<void> {
   for (let tries = 0; ; tries++) {
@@ -169,12 +182,50 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 const DROP_TRIES = 100;
 const DROP_PAUSE_MS = 100;
 
+const administrators = new Map<string, Promise<Administrator>>();
+
 async function administer(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
+  const administrator = administrators.get(url) ?? Administrator.open(url, () => void administrators.delete(url));
+  administrators.set(url, administrator);
+  await (await administrator).run(statement);
+}
+
+/** What its types leave out. */
+type HoldingClient = pg.Client & { ref(): void; unref(): void };
+
+/** One connection for all that a process makes and removes. It keeps the process alive only while it works. */
+class Administrator {
+  readonly #client: HoldingClient;
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `onEnd`: it cannot be used any more. */
+  static async open(url: string, onEnd: () => void): Promise<Administrator> {
+    const client = new pg.Client({ connectionString: url });
+    client.once("error", onEnd).once("end", onEnd);
+    try {
+      await client.connect();
+    } catch (error) {
+      onEnd();
+      throw error;
+    }
+    return new Administrator(client);
+  }
+
+  private constructor(client: pg.Client) {
+    this.#client = client as HoldingClient;
+  }
+
+  /** One after the other. */
+  async run(statement: string): Promise<void> {
+    this.#waiting++;
+    this.#client.ref();
+    const done = this.#last.then(() => this.#client.query(statement));
+    this.#last = done.catch(() => {}); // told to who asked
+    try {
+      await done;
+    } finally {
+      if (--this.#waiting === 0) this.#client.unref();
+    }
   }
 }
