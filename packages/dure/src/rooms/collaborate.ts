@@ -1,6 +1,7 @@
 import type { Transaction } from "../durable/database.ts";
 import { newId } from "../kernel/ids.ts";
 import { isOffline, leaseName, LOST_AT, stateOf, type AccountRow } from "./accounts.ts";
+import { isShutOut } from "./deaf.ts";
 import { channelPlaceId, type RoomAgent, type RoomChannel } from "./directory.ts";
 import { chainAllows, pairMayCall } from "./guards.ts";
 import { enqueueNotice } from "./notices.ts";
@@ -105,7 +106,7 @@ export class Collaboration {
     if (!target) return refuse("AGENT_UNKNOWN", `There is no agent "${call.targetAgent}".`, directory.unknownHint(call.targetAgent));
 
     const where = await this.#where(tx, caller, call, from, target);
-    const offline = await this.#offline(tx, where.ok ? [where.channel.adapter] : [...this.#setting.adapters.keys()], from, target);
+    const offline = await this.#offline(tx, where.ok ? where.channel : undefined, from, target);
     if (offline) return offline;
     if (!where.ok) return where;
 
@@ -149,9 +150,10 @@ export class Collaboration {
     return at && this.#setting.store.place(at.place, tx);
   }
 
-  /** On the platform of the place; where that is not known, on all of them. */
-  async #offline(tx: Transaction, adapters: readonly string[], from: RoomAgent, target: RoomAgent): Promise<Refusal | undefined> {
+  /** On the platform of the place, which the target has to see; where that is not known, on all of them. */
+  async #offline(tx: Transaction, channel: RoomChannel | undefined, from: RoomAgent, target: RoomAgent): Promise<Refusal | undefined> {
     const { store, limits, directory, locale } = this.#setting;
+    const adapters = channel ? [channel.adapter] : [...this.#setting.adapters.keys()];
     const whys: string[] = [];
     for (const adapter of adapters) {
       const account = directory.account(adapter, target.id);
@@ -161,7 +163,11 @@ export class Collaboration {
       }
       const [row] = account ? await tx.query<AccountRow>(ACCOUNT, [adapter, account.id, leaseName(adapter, account.id)]) : [];
       const state = row && stateOf(row);
-      if (state && !isOffline(state, row.now.getTime(), limits.offlineAfterMs)) return undefined;
+      if (state && !isOffline(state, row.now.getTime(), limits.offlineAfterMs)) {
+        if (!channel || !(await isShutOut(target.id, channelPlaceId(channel), tx))) return undefined;
+        whys.push(`does not see ${channel.name} any more`);
+        continue;
+      }
       whys.push(!account ? `has no account on ${adapter}` : `is ${state?.state ?? "not connected"}${row?.detail ? ` (${row.detail})` : ""}`);
     }
     const why = whys[0] ?? "shares no platform with it";

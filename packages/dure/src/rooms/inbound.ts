@@ -2,6 +2,7 @@ import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Accounts } from "./accounts.ts";
 import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelPort, type InboundMessage, type PressingPerson, type PlaceAddress, type PlaceChange, type ThreadInUse } from "./channel-adapter.ts";
+import { deafSubject, openReportsOf, SHUT_OUT } from "./deaf.ts";
 import { enqueueNotice } from "./notices.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import { addressOf, wasAway, type Place } from "./place.ts";
@@ -91,15 +92,15 @@ export class Inbound implements ChannelPort {
         await tx.query(FORGET_PARTICIPANT, [place.id, account.agent]);
         await store.emit(tx, [{ type: "room.access_lost", role: "system", room: place.id, agent: account.agent, data: { account: account.id } }]);
         await store.escalate(tx, {
-          subject: deafSubject(account, place),
+          subject: deafSubject(account.agent, place.id),
           type: "account",
           severity: "medium",
           tenant: place.tenant,
           source: { room: place.id },
           ...roomReports(locale).accessLost(account.displayName, place.name),
-          context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
+          context: { because: SHUT_OUT, place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
         });
-        this.#deaf.add(deafSubject(account, place));
+        this.#deaf.add(deafSubject(account.agent, place.id));
       }
       if (change.kind === "thread-archived" || change.kind === "thread-opened") await tx.query(ARCHIVE, [place.id, change.kind === "thread-archived"]);
       if (change.kind === "renamed") await tx.query(RENAME, [place.id, change.name]);
@@ -115,7 +116,7 @@ export class Inbound implements ChannelPort {
   /** Reads what came while nobody listened: young messages are decided as usual, older ones recorded; an old mention is told to have been missed. */
   async mayHaveMissed(account: ChannelAccount): Promise<void> {
     const { database, limits } = this.#setting;
-    for (const { subject } of await database.query<{ subject: string }>(DEAF, [account.agent])) this.#deaf.add(subject);
+    for (const subject of await openReportsOf(account.agent, database)) this.#deaf.add(subject);
     const inUse = this.#adapter.threadsInUse?.(account) ?? [];
     const newest = new Map(inUse.map((thread) => [thread.place.thread ?? "", thread.newest]));
     const places = await database.query<Unread & { thread: string; is_idle: boolean }>(READABLE, [this.#adapter.name, account.id, account.agent, limits.participantsMs, [...newest.keys()]]);
@@ -179,7 +180,7 @@ export class Inbound implements ChannelPort {
 
   /** What was reported of this place and account is over: nobody has to do anything about it any more. */
   async #hearsAgain(account: ChannelAccount, place: Place): Promise<void> {
-    const subject = deafSubject(account, place);
+    const subject = deafSubject(account.agent, place.id);
     if (!this.#deaf.has(subject)) return;
     const { database, store } = this.#setting;
     await database.transaction((tx) => store.settleEscalation(tx, subject, account.id));
@@ -194,7 +195,7 @@ export class Inbound implements ChannelPort {
   async #tellUnread(account: ChannelAccount, place: Place, why: string): Promise<void> {
     await this.#setting.database.transaction((tx) =>
       this.#setting.store.escalate(tx, {
-        subject: deafSubject(account, place),
+        subject: deafSubject(account.agent, place.id),
         type: "account",
         severity: "medium",
         tenant: place.tenant,
@@ -203,7 +204,7 @@ export class Inbound implements ChannelPort {
         context: { place: place.id, agent: account.agent, account: account.id, adapter: this.#adapter.name },
       }),
     );
-    this.#deaf.add(deafSubject(account, place));
+    this.#deaf.add(deafSubject(account.agent, place.id));
   }
 
   async pressed(_account: ChannelAccount, press: { value: string; person: PressingPerson; place: PlaceAddress }): Promise<string> {
@@ -360,15 +361,6 @@ const READ = {
   name: "inbound.read",
   text: `insert into dure.account_reads as r (adapter, account, place, platform_id) values ($1, $2, $3, $4)
          on conflict (adapter, account, place) do update set platform_id = $4, at = clock_timestamp() where (length($4), $4) > (length(r.platform_id), r.platform_id)`,
-};
-/** One report of an account and a place it does not hear, whether it may not see it any more or could not read it: to an operator it is one thing. */
-function deafSubject(account: ChannelAccount, place: Pick<Place, "id">): string {
-  return `room:deaf:${account.agent}:${place.id}`;
-}
-
-const DEAF = {
-  name: "inbound.deaf",
-  text: "select subject from dure.escalations where status = 'open' and starts_with(subject, 'room:deaf:' || $1 || ':')",
 };
 const READABLE = {
   name: "inbound.readable",

@@ -3,6 +3,7 @@ import type { Page } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
 import type { AccountState } from "./channel-adapter.ts";
+import { deafIn } from "./deaf.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import type { RoomLimits } from "./limits.ts";
 import { placeOf, shownPlace, type PlaceRow, type ShownPlace } from "./place.ts";
@@ -78,7 +79,7 @@ export class RoomReader {
   }
 
   async #summariesOf(rows: readonly RoomRow[]): Promise<readonly RoomSummary[]> {
-    const reports = await this.#database.query<{ place: string; agent: string }>(DEAF, [rows.map(({ id }) => id)]);
+    const reports = await deafIn(rows.map(({ id }) => id), this.#database);
     return rows.map((row) => {
       const channel = this.#directory.channelOf(row.id);
       const members = row.kind === "direct" ? [row.agent ?? ""] : this.#directory.agents.filter((agent) => agent.accounts[row.adapter]).map((agent) => agent.id);
@@ -194,11 +195,6 @@ const ROOMS = {
        and (p.kind = 'channel' and p.id = any($3::text[]) or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1))
        and ($4::text is null or (p.kind, (extract(epoch from p.created_at) * 1000000)::bigint, p.id) > ($4, $5::bigint, $6))
      order by p.kind, p.created_at, p.id limit $7`,
-};
-/** Open reports of agents that cannot hear in a place. */
-const DEAF = {
-  name: "rooms.deaf",
-  text: "select context->>'place' as place, context->>'agent' as agent from dure.escalations where status = 'open' and starts_with(subject, 'room:deaf:') and context->>'place' = any($1::text[])",
 };
 const THREADS = {
   name: "rooms.threads",

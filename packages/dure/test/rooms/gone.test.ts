@@ -67,7 +67,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await participantsOf(team, threadId)).toEqual(["ruda"]));
     await eventually(async () => expect(await openTypes(team)).toContain("account"));
     const since = stage.discord.requests.length;
-    for (const text of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message: text, channelId: GENERAL }).catch(() => {});
+    await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나", channelId: GENERAL })).toMatchObject({ ok: false, code: "AGENT_OFFLINE", message: "이든 (eden) does not see general any more.", escalated: true }));
     await settled(team);
 
     expect(requestsSince(stage, since, "이든")).toBeLessThanOrEqual(3);
@@ -86,6 +86,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
     await eventually(async () => expect(await openTypes(team)).toEqual([]));
     expect((await team.inbox.list({ tenant: "", status: "resolved" })).items).toMatchObject([{ type: "account", resolvedBy: "eden" }, { type: "account", resolvedBy: "eden" }]);
+    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나", channelId: GENERAL })).toMatchObject({ ok: true });
   });
 
   test("a channel that could not be read and is then not seen any more is one report, not two", async () => {
