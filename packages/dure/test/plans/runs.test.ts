@@ -429,12 +429,15 @@ test("an orchestrator that fails has written nothing: the later port is left out
   expect(run.report).toMatchObject({ kept: ["a", "b"], conflicts: [] });
 });
 
-test("when the base fails the integration too, what succeeded is kept as a branch, and is tried again when somebody has mended what it needs", { timeout: 180_000 }, async () => {
+test.each([
+  ["with tests by name", () => "node --test test/all/*.test.mjs"],
+  ["without naming any test", (folder: string) => `'test -f ${folder}/there || { echo "what it needs is not there after $$ ms"; exit 3; }'`],
+])("when the base fails the integration too, %s, what succeeded is kept as a branch, and is tried again when somebody has mended what it needs", { timeout: 180_000 }, async (_how, integration) => {
   const folder = await mkdtemp(join(tmpdir(), "dure-needs-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const files = { ...FILES, "test/all/needs.test.mjs": NODE_TEST("needs", `import { existsSync } from "node:fs";\ntest("what it needs is there", () => assert.ok(existsSync("${folder}/there")));`) };
   const { runs, repository } = await open({ script: SCRIPT }, files);
-  const plan = ONE_PORT("", "integration: node --test test/all/*.test.mjs");
+  const plan = ONE_PORT("", `integration: ${integration(folder)}`);
 
   const { id } = await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" });
   const partial = await ended(runs, id);

@@ -332,17 +332,17 @@ class MergeWork {
    * port is to mend, are held against nobody. Undefined when nothing new fails. `feedback`: of the whole, without what fails at the base.
    */
   async #bisect<Result extends PortResult>(command: string, results: readonly Result[], whole: Integrated): Promise<{ readonly blamed: Result | undefined; readonly feedback: TestFeedback }> {
-    const upTo = async (many: number): Promise<TestFeedback> => {
+    const upTo = async (many: number): Promise<Integrated> => {
       const { commit } = await this.#parts.store.compose(this.#base, results.slice(0, many));
-      return (await this.#integrate(command, commit)).feedback;
+      return this.#integrate(command, commit);
     };
-    const fresh = newFailures(whole.feedback, await upTo(0));
+    const fresh = newFailures(whole, await upTo(0));
     const feedback = { ...whole.feedback, failedTests: whole.feedback.failedTests.filter(({ name }) => fresh.has(name)) };
     if (fresh.size === 0) return { blamed: undefined, feedback };
     let [good, bad] = [0, results.length];
     while (bad - good > 1) {
       const middle = (good + bad) >> 1;
-      if (failuresOf(await upTo(middle)).some((name) => fresh.has(name))) bad = middle;
+      if (failuresOf((await upTo(middle)).feedback).some((name) => fresh.has(name))) bad = middle;
       else good = middle;
     }
     return { blamed: results[bad - 1], feedback };
@@ -386,11 +386,20 @@ function failuresOf({ success, failedTests }: Pick<TestFeedback, "success" | "fa
   return failedTests.length === 0 ? [NO_TEST] : failedTests.map(({ name }) => name);
 }
 
-/** What fails in a tree and not at the base. Pure. There may be no test yet at the base: a command that fails for that alone says nothing. */
-function newFailures(whole: TestFeedback, base: TestFeedback): ReadonlySet<string> {
-  const isEmpty = base.metrics.total === 0 && base.failedTests.length === 0;
-  const known = new Set(isEmpty ? [] : failuresOf(base));
-  return new Set(failuresOf(whole).filter((name) => !known.has(name)));
+/** What fails in a tree and not at the base. Pure. There may be no test yet at the base: a command that names none there has failed alike only if it ends with the same words. */
+function newFailures(whole: Integrated, base: Integrated): ReadonlySet<string> {
+  const namesNone = base.feedback.metrics.total === 0 && base.feedback.failedTests.length === 0;
+  const known = new Set(namesNone && !endsAlike(whole, base) ? [] : failuresOf(base.feedback));
+  return new Set(failuresOf(whole.feedback).filter((name) => !known.has(name)));
+}
+
+/** Last lines of an output by which two failures are told apart. Source: our choice. */
+const LAST_LINES = 5;
+
+/** The same exit code, and the same last words but for numbers: times and counts. Pure. */
+function endsAlike(one: Integrated, other: Integrated): boolean {
+  const wordsOf = ({ output }: Integrated): string => output.replaceAll(/\d+/g, "0").trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+  return one.exitCode === other.exitCode && wordsOf(one) === wordsOf(other);
 }
 
 function folderOf(path: string): string {
