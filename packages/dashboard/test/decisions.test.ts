@@ -4,6 +4,7 @@ import type { Entry } from "../src/chat/conversation.ts";
 import { receiptsByEntry } from "../src/chat/receipts.ts";
 import { toneOf } from "../src/chat/tone.ts";
 import { aboutOf, closedOf, groupsOf, linksOf } from "../src/escalations/order.ts";
+import { labelIn } from "../src/escalations/words.ts";
 import { moneyOf, shownFact } from "../src/fact-words.ts";
 import { batchOf } from "../src/panel/batch.ts";
 import { slotChanges, slotFields } from "../src/panel/slots.ts";
@@ -21,6 +22,17 @@ const TRANSFER: StageMachine = {
     ["FILLING", "CANCELLED"], ["READY", "CANCELLED"], ["FILLING", "UNSUPPORTED"], ["CONFIRMED", "EXECUTED"], ["CONFIRMED", "FAILED"], ["EXECUTED", "INIT"],
   ],
 };
+
+test.each([
+  ["다시 시도 / Retry", "다시 시도", "Retry"],
+  ["있음: 링크나 ID / It is there: its link or id", "있음: 링크나 ID", "It is there: its link or id"],
+  ["승인", "승인", "승인"],
+  ["Yes / No", "Yes / No", "Yes / No"],
+  ["서울 / 부산", "서울 / 부산", "서울 / 부산"],
+  ["가 / B / C", "가 / B / C", "가 / B / C"],
+])("a label such as %s is said in the language of the page, if it says the same in both", (label, korean, english) => {
+  expect([labelIn("ko", label), labelIn("en", label)]).toEqual([korean, english]);
+});
 
 describe("the drawing of the stages", () => {
   test("puts the way through on the left in its order and the ends on the right near their sources", () => {

@@ -256,6 +256,9 @@ test.each([
 
   await page.getByRole("article").first().waitFor();
   await expectWellMade(opened);
+  const named = locale === "ko-KR" ? "오케스트레이터에게 이 포트를 통째로 맡기기…" : "Give the whole of this port to the orchestrator…";
+  await page.getByRole("button", { name: named, exact: true }).waitFor();
+  expect(await page.locator("article, article button").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.textContent))).toEqual([]);
   await page.getByRole("button", { name: "다시 시도…" }).click();
   await page.getByRole("textbox", { name: /다시 시도: / }).waitFor();
   await expectWellMade(opened);

@@ -11,7 +11,7 @@ import { whenOf } from "../when.ts";
 import { ContextFacts } from "./context-facts.tsx";
 import "./escalations.css";
 import { aboutOf, linksOf, type SourceLink } from "./order.ts";
-import { decisionOf } from "./words.ts";
+import { decisionOf, labelIn } from "./words.ts";
 
 const ICONS = { critical: IconAlertOctagon, high: IconAlertTriangle, medium: IconAlertTriangle, low: IconInfoCircle } as const;
 const CLOSED_ICONS = { resolved: IconCheck, dismissed: IconCircleOff } as const;
@@ -100,7 +100,7 @@ function SourceWords({ link }: { link: SourceLink }): ReactNode {
 }
 
 function Answers({ escalation, onAnswer, onDismiss, onWriting }: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const { client } = useParts();
   const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
   const [writing, setWriting] = useState<SuggestedAction>();
@@ -142,7 +142,7 @@ function Answers({ escalation, onAnswer, onDismiss, onWriting }: { escalation: E
         <div className="choices" ref={buttons}>
           {escalation.suggestedActions.map((action) => (
             <Button key={action.value} data-value={action.value} size="sm" {...lookOf(action)} {...isBusy(action.value)} onClick={() => choose(action)}>
-              {action.asks === "text" ? `${action.label}…` : action.label}
+              {`${labelIn(language, action.label)}${action.asks === "text" ? "…" : ""}`}
             </Button>
           ))}
           {onDismiss && (
@@ -169,7 +169,7 @@ function lookOf({ style }: SuggestedAction): { variant: string; color?: string }
 /** The words that go with an answer. Ctrl or ⌘ with Enter sends them, Escape leaves. */
 function Note(props: { action: SuggestedAction; isRunning: boolean; onSend: (note: string) => Promise<void>; onLeave: () => void }): ReactNode {
   const { action, isRunning, onSend, onLeave } = props;
-  const text = useText();
+  const { text, language } = useLanguage();
   const [note, setNote] = useState("");
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing) return;
@@ -190,7 +190,7 @@ function Note(props: { action: SuggestedAction; isRunning: boolean; onSend: (not
         minRows={2}
         maxRows={8}
         maxLength={NOTE_MOST}
-        label={`${action.label}: ${text.escalations.note}`}
+        label={`${labelIn(language, action.label)}: ${text.escalations.note}`}
         placeholder={text.escalations.noteHint}
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
@@ -215,7 +215,7 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   const who = resolvedByPerson ?? text.escalations.by[resolvedBy ?? ""] ?? resolvedBy ?? "";
   return (
     <div className="escalation-answer">
-      <p>{text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}</p>
+      <p>{text.escalations.answered(decisionOf(escalation, { text, language }), who, whenOf(resolvedAt, language))}</p>
       {resolution.note !== undefined && <blockquote>{resolution.note}</blockquote>}
     </div>
   );

@@ -5,7 +5,7 @@ import { DureError, type RoomAgent, type RoomMessage } from "dure/client";
 import { memo, useMemo, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
-import { decisionOf } from "../escalations/words.ts";
+import { decisionOf, labelIn } from "../escalations/words.ts";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
@@ -152,7 +152,7 @@ function answersOf({ buttons }: RoomMessage): readonly { readonly escalation: st
 
 /** Buttons answer the question that the message asks; the first answer counts, wherever it was given. */
 function Buttons({ message }: { message: RoomMessage }): ReactNode {
-  const text = useText();
+  const { text, language } = useLanguage();
   const { client } = useParts();
   const queries = useQueryClient();
   const isAdmin = useIsAdmin();
@@ -167,7 +167,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
 
   const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
   if (asked !== undefined && asked.status !== "open") {
-    const decision = decisionOf(asked, text);
+    const decision = decisionOf(asked, { text, language });
     return <p className="soft small">{asked.status === "dismissed" ? decision : text.rooms.buttonsAnswered(decision, asked.resolvedByPerson ?? asked.resolvedBy ?? "")}</p>;
   }
   return (
@@ -175,7 +175,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
       <div className="room-buttons">
         {buttons.map(({ escalation, value, label }, index) => (
           <Button key={value} size="compact-md" variant={index === 0 ? "filled" : "default"} disabled={answer.isPending} loading={answer.isPending && answer.variables.value === value} onClick={() => answer.mutate({ escalation, value })}>
-            {label}
+            {labelIn(language, label)}
           </Button>
         ))}
       </div>

@@ -65,6 +65,7 @@ export const TEST_FAILURE = {
   },
   suggestedActions: [
     { value: "retry", label: "다시 시도", style: "primary", asks: "text" },
+    { value: "reassign", label: "오케스트레이터에게 이 포트를 통째로 맡기기 / Give the whole of this port to the orchestrator", asks: "text" },
     { value: "skip", label: "넘어가기" },
     { value: "abort", label: "실행 멈추기", style: "danger" },
   ],

@@ -217,6 +217,7 @@ export function anEscalation(run: string, change: Partial<Escalation> = {}): Esc
     context: { tries: 3 },
     suggestedActions: [
       { value: "retry", label: "다시 시도 / Retry", style: "primary", asks: "text" },
+      { value: "reassign", label: "오케스트레이터에게 맡기기 / Give it to the orchestrator", asks: "text" },
       { value: "skip", label: "빼고 계속 / Go on without it" },
       { value: "cancel", label: "실행 취소 / Cancel the run", style: "danger" },
     ],
