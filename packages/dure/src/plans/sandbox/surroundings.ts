@@ -49,11 +49,13 @@ function kindOf(at: string): "folder" | "file" | undefined {
  * files the kernel asks who the user is, not which privileges it has, and ours may be root.
  */
 export function machineControls(): readonly string[] {
-  return readdirSync("/proc", { withFileTypes: true }).flatMap((entry) => {
-    if (/^\d+$/.test(entry.name) || entry.isSymbolicLink()) return [];
-    const at = path.join("/proc", entry.name);
-    const isWritable = ((lstatSync(at, { throwIfNoEntry: false })?.mode ?? 0) & 0o222) !== 0;
-    return entry.isDirectory() || isWritable ? [at] : [];
+  // By name first: a process may end between the list and a look at its folder.
+  return readdirSync("/proc").flatMap((name) => {
+    if (/^\d+$/.test(name)) return [];
+    const at = path.join("/proc", name);
+    const entry = lstatSync(at, { throwIfNoEntry: false });
+    if (entry === undefined || entry.isSymbolicLink()) return [];
+    return entry.isDirectory() || (entry.mode & 0o222) !== 0 ? [at] : [];
   });
 }
 
@@ -73,8 +75,12 @@ const ENTRIES_MOST = 1_000;
 
 /** What lies in /tmp, for a kind that cannot lay a layer over all of it. Nothing but folders and files can be mounted over. */
 export function temporaryEntries(): readonly { readonly path: string; readonly isFolder: boolean }[] {
-  const entries = readdirSync(TEMPORARY, { withFileTypes: true }).filter((entry) => entry.isDirectory() || entry.isFile());
-  return entries.slice(0, ENTRIES_MOST).map((entry) => ({ path: path.join(TEMPORARY, entry.name), isFolder: entry.isDirectory() }));
+  const entries = readdirSync(TEMPORARY).flatMap((name) => {
+    const at = path.join(TEMPORARY, name);
+    const entry = lstatSync(at, { throwIfNoEntry: false }); // who made it may have taken it away
+    return entry?.isDirectory() || entry?.isFile() ? [{ path: at, isFolder: entry.isDirectory() }] : [];
+  });
+  return entries.slice(0, ENTRIES_MOST);
 }
 
 /** The entry of /tmp that holds the path: it is no place for temporary files, so it does not get new ones. */
