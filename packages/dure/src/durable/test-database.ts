@@ -158,8 +158,9 @@ const left = new Map<string, string[]>();
 /** Each removal makes the server write out what it holds of all databases, so several go at once; what a process leaves the next one sweeps. */
 const LEFT_MOST = 8;
 
-/** Nobody is in it any more when this resolves: an open transaction of a process that was killed or frozen would hold up readers beside it. */
+/** Nobody is in it any more, or comes in, when this resolves: an open transaction of a process that was killed or frozen would hold up readers beside it. */
 async function leave(serverUrl: string, name: string): Promise<void> {
+  await administer(serverUrl, `alter database ${name} with allow_connections false`);
   await administer(serverUrl, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`);
   const names = [...(left.get(serverUrl) ?? []), name];
   left.set(serverUrl, names.length < LEFT_MOST ? names : []);
@@ -202,7 +203,7 @@ class Administrator {
   /** `onEnd`: it cannot be used any more. */
   static async open(url: string, onEnd: () => void): Promise<Administrator> {
     const client = new pg.Client({ connectionString: url });
-    client.once("error", onEnd).once("end", onEnd);
+    client.on("error", onEnd).once("end", onEnd); // a server that stops is an error of its own, and one of the line
     try {
       await client.connect();
     } catch (error) {
