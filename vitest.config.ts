@@ -15,6 +15,7 @@ export default defineConfig({
       "packages/*/test/**/*.test.{ts,tsx}",
       "examples/**/*.test.ts",
       "scripts/**/*.test.ts",
+      "chaos/**/*.test.ts",
     ],
     exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**", "examples/dev-team/shop/**"],
     globalSetup: ["scripts/test-database.ts"],

@@ -14,7 +14,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** Sources run without a build step, by type stripping; Node does that without a flag and without a warning from 24 on. */
 const NODE_NEEDED = 24;
 
-const COMMANDS = { start: "start.ts", test: "run-tests.ts", build: "run-build.ts", "try-package": "run-package.ts", run: "run-source.ts" };
+const COMMANDS = { start: "start.ts", test: "run-tests.ts", build: "run-build.ts", "try-package": "run-package.ts", mutate: "run-mutate.ts", run: "run-source.ts" };
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const isWindows = process.platform === "win32";
@@ -26,9 +26,21 @@ async function main() {
     stop(`unknown command ${JSON.stringify(command ?? "")}; use one of: ${Object.keys(COMMANDS).join(", ")}`);
   }
 
+  endWithParent();
   installWhenStale();
   const node = findNode();
   await handOver(node, path.join(root, "scripts", script), rest);
+}
+
+/** npm runs us in a shell that does not pass SIGTERM on: it dies and leaves us behind. What we have started gets the signal from us. */
+function endWithParent() {
+  const parent = process.ppid;
+  const look = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(look);
+    process.kill(process.pid, "SIGTERM");
+  }, 500);
+  look.unref();
 }
 
 // --- install ---------------------------------------------------------------------------------------------------------

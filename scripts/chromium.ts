@@ -44,8 +44,15 @@ export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Prom
   };
 }
 
-/** bubblewrap is one of the ways to confine a worker, and iproute2 brings up its loopback; without them the tests of these ways say so. */
-const TOOLS = { bubblewrap: "/usr/bin/bwrap", iproute2: "/usr/bin/ip" } as const;
+/**
+ * bubblewrap confines workers, iproute2 brings up their loopback, nginx is the proxy of the guide. Without them the tests that
+ * need them fail and name the package.
+ */
+const TOOLS = {
+  bubblewrap: "/usr/bin/bwrap",
+  iproute2: "/usr/bin/ip",
+  "nginx-light": "/usr/sbin/nginx",
+} as const;
 
 /** Installs the tools of isolation where apt can bring them. What went wrong, in one line; the tests run all the same. */
 export async function ensureTools(): Promise<string | undefined> {

@@ -27,6 +27,7 @@ const SLOW = [
   "packages/dure/src/engine/turns.test.ts",
   "packages/dure/test/escalations/crash.test.ts",
   "packages/dure/test/plans/routes.test.ts",
+  "packages/dure/test/tenants/routes.test.ts",
   "examples/transfer/service.test.ts",
   "packages/dashboard/test/jobs.test.ts",
   "packages/dure/test/rooms/crash.test.ts",

@@ -3,6 +3,7 @@
  * isolation, with real git and real test runs. First tries fail, feedback mends them, one port asks a person. Checks itself.
  */
 import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -19,6 +20,8 @@ const DURE = fileURLToPath(new URL("../../packages/dure/src/cli/main.ts", import
 const run = promisify(execFile);
 /** Source: docs/spec/plans §9. */
 const SECONDS_MOST = 60;
+/** Not every system says that this program belongs to the user of the server. */
+const TOKEN = randomBytes(24).toString("base64url");
 
 const began = performance.now();
 const home = await mkdtemp(path.join(tmpdir(), "dure-example-dev-team-"));
@@ -28,7 +31,7 @@ const server = await startServer();
 try {
   await makeShop(shop);
   const head = await git("rev-parse", "HEAD", "main");
-  const dure = new DureClient({ baseUrl: server.url, reconnect: { maxDelayMs: 300 } });
+  const dure = new DureClient({ baseUrl: server.url, token: TOKEN, reconnect: { maxDelayMs: 300 } });
   const view = await dure.plans.dryRun({ plan: "dev-team", repository: shop });
   console.log(`${view.ports.length} ports in ${view.levels.length} levels, critical path ${view.criticalPath.join(" → ")}, ${view.mode.mode}: ${view.mode.because}\n`);
   const started = await dure.plans.start({ plan: "dev-team", repository: shop });
@@ -95,7 +98,7 @@ function textOf(value: unknown): string {
 /** `dure start`, as a person starts it. */
 async function startServer(): Promise<{ url: string; stop(): Promise<void> }> {
   const child = spawn(process.execPath, [...process.execArgv, DURE, "start", "--dir", TEAM, "--json"], {
-    env: { ...process.env, PORT: "0", DURE_HOME: home, LOG_LEVEL: "error" },
+    env: { ...process.env, PORT: "0", DURE_HOME: home, DURE_TOKEN: TOKEN, LOG_LEVEL: "error" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout });

@@ -3,6 +3,7 @@
  * started again: the exchange goes on behind its last finished turn, and no finished turn is asked of a model twice.
  */
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,6 +16,8 @@ const TEAM = fileURLToPath(new URL("../exchange", import.meta.url));
 const DURE = fileURLToPath(new URL("../../packages/dure/src/cli/main.ts", import.meta.url));
 /** The server is killed when this turn is finished. */
 const KILLED_AFTER = 2;
+/** Not every system says that this program belongs to the user of the server. */
+const TOKEN = randomBytes(24).toString("base64url");
 /** What is said, in order: who and the time that it is about. */
 const EXPECTED = ["세움 목요일 14시", "루다 목요일 14시", "세움 화요일 03시", "루다 화요일 03시", "세움 수요일 06시", "루다 수요일 06시"];
 
@@ -25,7 +28,7 @@ let server: Server | undefined;
 try {
   server = await startServer(0);
   console.log(`배포 회의 answers at ${server.url}\n`);
-  const dure = new DureClient({ baseUrl: server.url, reconnect: { maxDelayMs: 300 } });
+  const dure = new DureClient({ baseUrl: server.url, token: TOKEN, reconnect: { maxDelayMs: 300 } });
   const asked = await dure.jobs.ask({ agent: "ruda", target: "seum", message: "토론: 결제 서비스를 이번 주 언제 배포할지 정해요. 가능한 시간을 하나씩 말해 주세요.", topic: "배포 시간", waitSec: 0 });
   console.log("루다  결제 서비스를 이번 주 언제 배포할지 정해요.");
 
@@ -72,7 +75,7 @@ interface Server {
 /** `dure start`, as a person starts it: embedded PostgreSQL in a folder of its own, or the one of DATABASE_URL. */
 async function startServer(port: number): Promise<Server> {
   const child = spawn(process.execPath, [...process.execArgv, DURE, "start", "--dir", TEAM, "--json"], {
-    env: { ...process.env, PORT: String(port), DURE_HOME: home, EXCHANGE_CALLS: calls, LOG_LEVEL: "error" },
+    env: { ...process.env, PORT: String(port), DURE_HOME: home, DURE_TOKEN: TOKEN, EXCHANGE_CALLS: calls, LOG_LEVEL: "error" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout });

@@ -5,6 +5,7 @@ import type { EventLog } from "./events/event-log.ts";
 import type { PersonName } from "./rooms/person-name.ts";
 import type { RoomData } from "./rooms/room-data.ts";
 import type { RoomPosts } from "./rooms/room-posts.ts";
+import type { LoginLink } from "./shell/login-link.ts";
 
 /** What outlives a page of the dashboard. */
 export interface AppParts {
@@ -14,6 +15,7 @@ export interface AppParts {
   readonly roomData: RoomData;
   readonly roomPosts: RoomPosts;
   readonly personName: PersonName;
+  readonly loginLink: LoginLink;
 }
 
 export const AppPartsContext = createContext<AppParts | undefined>(undefined);

@@ -23,7 +23,7 @@ import "@mantine/core/styles/Tabs.css";
 import "@mantine/core/styles/Tooltip.css";
 import "./app.css";
 import { MantineProvider } from "@mantine/core";
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { DureClient, DureError } from "dure/client";
 import { createRoot } from "react-dom/client";
@@ -35,10 +35,20 @@ import { PersonName } from "./rooms/person-name.ts";
 import { RoomData } from "./rooms/room-data.ts";
 import { RoomPosts } from "./rooms/room-posts.ts";
 import { router } from "./router.tsx";
+import { LoginLink } from "./shell/login-link.ts";
 import { serverClock } from "./server-clock.ts";
 import { theme, tokens } from "./theme.ts";
 
-const queries = new QueryClient({
+const loginLink = new LoginLink();
+/** A login that has ended shows where anything is asked: then the page looks who one is, and asks to log in again. */
+const queryCache = new QueryCache({
+  onError: (error, query) => {
+    const isRefused = error instanceof DureError && error.class === "unauthorized";
+    if (isRefused && query.queryKey[0] !== "me") void queries.invalidateQueries({ queryKey: ["me"] });
+  },
+});
+const queries: QueryClient = new QueryClient({
+  queryCache,
   defaultOptions: {
     queries: {
       staleTime: 10_000,
@@ -61,7 +71,7 @@ createRoot(document.getElementById("root")!).render(
   <MantineProvider theme={theme} cssVariablesResolver={tokens} defaultColorScheme="auto">
     <LanguageProvider>
       <QueryClientProvider client={queries}>
-        <AppPartsContext value={{ client, conversations, eventLog, roomData, roomPosts, personName }}>
+        <AppPartsContext value={{ client, conversations, eventLog, roomData, roomPosts, personName, loginLink }}>
           <RouterProvider router={router} />
         </AppPartsContext>
       </QueryClientProvider>

@@ -20,6 +20,14 @@ const ACCOUNT_DETAILS: readonly (readonly [RegExp, string])[] = [
   [/^The bot is in no server: .*$/, "봇이 아무 서버에도 없어요. `dure doctor`가 초대 링크를 알려 줘요."],
 ];
 
+/** Commands of a plan as a Korean page calls them. */
+const NETWORK_USERS: Readonly<Record<string, string>> = {
+  setup: "준비 명령",
+  check: "검사 명령",
+  acceptance: "확인 명령",
+  integration: "통합 시험",
+};
+
 const ko = {
   appName: "두레",
   skipToContent: "본문으로 건너뛰기",
@@ -74,10 +82,10 @@ const ko = {
   },
   login: {
     title: "들어가기",
-    lead: "이 서버는 토큰이 있어야 볼 수 있어요. 토큰은 브라우저에 남지 않아요.",
+    lead: "이 서버는 토큰이나 로그인 링크가 있어야 볼 수 있어요. 토큰은 브라우저에 남지 않아요.",
     token: "토큰",
     submit: "들어가기",
-    hint: "토큰은 `dure token` 명령으로 만들 수 있어요.",
+    hint: "서버가 있는 컴퓨터에서는 `dure login`이 한 번 쓰는 링크를 알려 줘요. 토큰은 `dure token create`로 만들어요.",
   },
   connection: {
     unreachable: "서버에 닿지 않아요",
@@ -622,6 +630,8 @@ const ko = {
       maxParallel: "동시에 일하는 포트",
       maxParallelOf: (count: number) => `최대 ${count}개`,
       isolation: "격리",
+      networkOf: (of: string) => `네트워크: ${NETWORK_USERS[of] ?? of.replace(/^workers\./, "작업자 ")}`,
+      policies: { none: "없음", provider: "정해진 곳만", open: "모든 공개 호스트에 열려 있음" } as Readonly<Record<"none" | "provider" | "open", string>>,
       integration: "통합 시험",
       none: "없음",
       mode: "일하는 방식",
@@ -684,6 +694,13 @@ const ko = {
       base: "시작한 커밋",
       isolation: "격리",
       isolations: { enforced: "막아서 지킴", bubblewrap: "bubblewrap", namespaces: "네임스페이스", "other-user": "다른 사용자", audit: "감시만 함" } as Readonly<Record<string, string>>,
+      promises: "지켜지는 것",
+      promisesOf: (held: { readonly network: string; readonly user: number; readonly isOtherUser: boolean; readonly files: string }) =>
+        [
+          held.network === "enforced" ? "네트워크를 따로 써요" : "이 컴퓨터의 네트워크를 그대로 써요",
+          held.isOtherUser ? `다른 사용자(${held.user})로 일해요` : "dure와 같은 사용자로 일해요",
+          held.files === "enforced" ? "파일을 막아서 지켜요" : held.files === "by-modes" ? "파일은 권한만큼만 지켜요" : "파일을 막지 않아요",
+        ].join(" · "),
       mode: "방식",
       took: "걸린 시간",
       tokens: "토큰",
@@ -966,6 +983,8 @@ const ko = {
       "team.reload": "팀 설정을 다시 읽음",
       login: "로그인함",
       logout: "로그아웃함",
+      "login.link": "한 번 쓰는 로그인 링크를 만듦",
+      "login.end": "로그인을 끝냄",
     },
     ends: { done: "됨", unknown: "시작됨, 끝은 알 수 없음", refused: (code: string) => `되지 않음: ${code}` },
   },
@@ -1048,10 +1067,10 @@ const en: Text = {
   settings: { language: "Language", scheme: "Appearance", light: "Light", dark: "Dark", auto: "Auto", logout: "Log out" },
   login: {
     title: "Log in",
-    lead: "This server asks for a token. The token is not kept in the browser.",
+    lead: "This server asks for a token or a login link. The token is not kept in the browser.",
     token: "Token",
     submit: "Log in",
-    hint: "Make a token with `dure token`.",
+    hint: "At the server's machine `dure login` prints a link that works once. `dure token create` makes a token.",
   },
   connection: {
     unreachable: "The server cannot be reached",
@@ -1521,6 +1540,8 @@ const en: Text = {
       maxParallel: "Ports at the same time",
       maxParallelOf: (count) => `at most ${count}`,
       isolation: "Isolation",
+      networkOf: (of) => `Network (${of})`,
+      policies: { none: "none", provider: "named hosts only", open: "open to every public host" },
       integration: "Integration",
       none: "none",
       mode: "Way of working",
@@ -1573,6 +1594,13 @@ const en: Text = {
       base: "Base commit",
       isolation: "Isolation",
       isolations: { enforced: "enforced", bubblewrap: "bubblewrap", namespaces: "namespaces", "other-user": "other user", audit: "audit only" },
+      promises: "What holds",
+      promisesOf: (held) =>
+        [
+          held.network === "enforced" ? "a network of its own" : "the machine's own network",
+          held.isOtherUser ? `another user (${held.user})` : "the same user as dure",
+          held.files === "enforced" ? "files are kept" : held.files === "by-modes" ? "files as their modes allow" : "files are not kept",
+        ].join(" · "),
       mode: "Mode",
       took: "Time",
       tokens: "Tokens",
@@ -1846,6 +1874,8 @@ const en: Text = {
       "team.reload": "Reloaded the team",
       login: "Logged in",
       logout: "Logged out",
+      "login.link": "Made a link that logs in once",
+      "login.end": "Ended a login",
     },
     ends: { done: "done", unknown: "begun, its end is not known", refused: (code) => `not done: ${code}` },
   },

@@ -161,7 +161,7 @@ describe("the list", () => {
     await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
     await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ plan: "login", only: ["limits"], dry_run: true });
     await page.getByRole("button", { name: "이대로 시작하기" }).click();
-    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "login", exact: true }).waitFor();
 
     expect(new URL(page.url()).pathname).toBe("/plans/runs/run_new");
     const start = server.journal.filter(({ method, path }) => method === "POST" && path === "/v1/runs").at(-1)!;

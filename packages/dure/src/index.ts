@@ -67,7 +67,7 @@ export type { JobDetail, JobFrame, Jobs, RecoveryReport } from "./jobs/jobs.ts";
 export type { JobPayload } from "./jobs/payloads.ts";
 
 // What a running team says and is asked
-export type { AcceptedTurn, AcceptOptions, Caller, CompletedEntry, Conversations, SessionDetail, TurnHandle, TurnRequest } from "./engine/api.ts";
+export type { AcceptedTurn, AcceptOptions, Caller, CompletedEntry, Conversations, SessionDetail, TurnHandle, TurnRequest, Viewer } from "./engine/api.ts";
 export type { Done, NextAction, TaskProgress, TurnError, TurnEvent, UiHint } from "./kernel/turn-events.ts";
 
 // Small things that everything speaks of

@@ -55,7 +55,7 @@ async function followAll(client: DureClient, look: () => void, signal: AbortSign
   try {
     for await (const _news of client.events({ types: ["job.*"], role: "delegation" }, { signal, onReset: look, onConnection: (state) => state === "connected" && look() })) look();
   } catch {
-    // Left, or refused to a tenant's token: then the list is asked again every so often.
+    // Left, or refused: then the list is asked again every so often.
   }
 }
 

@@ -110,6 +110,7 @@ function Shown({ view, source, choice, isStale }: { view: PlanView; source: Plan
     [words.ports, text.plans.ports(view.ports.length)],
     [words.maxParallel, words.maxParallelOf(view.maxParallel)],
     [words.isolation, text.plans.run.isolations[view.isolationWanted]],
+    ...(view.network ?? []).map(({ of, policy, hosts }) => [words.networkOf(of), hosts.length === 0 ? words.policies[policy] : `${words.policies[policy]}: ${hosts.join(", ")}`] as const),
     [words.integration, view.integration === undefined ? words.none : <code key="integration">{view.integration}</code>],
   ];
   return (

@@ -67,6 +67,7 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
     [words.branch, run.report?.branch === undefined ? words.noBranch : <code key="branch">{run.report.branch}</code>],
     [words.base, <code key="base">{`${run.definition.base} · ${run.baseCommit.slice(0, 10)}`}</code>],
     ...(run.isolation === null ? [] : [[words.isolation, words.isolations[run.isolation] ?? run.isolation] as const]),
+    ...(run.promises === null ? [] : [[words.promises, words.promisesOf(run.promises)] as const]),
     ...(run.mode === null ? [] : [[words.mode, text.plans.before.modes[run.mode.mode] ?? run.mode.mode] as const]),
     [words.took, spanOf((run.finishedAt ?? Math.max(now, run.createdAt)) - run.createdAt)],
     [words.tokens, run.tokensMost === null ? used.toLocaleString(language) : words.tokensOf(used, run.tokensMost)],

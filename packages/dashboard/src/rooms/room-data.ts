@@ -71,7 +71,7 @@ export class RoomData {
     } catch {
       if (signal.aborted) return;
     }
-    // The log is not for everybody: a tenant's token reads it by session only.
+    // The log could not be followed: then everything is asked again every so often.
     const cancel = systemClock.every(LOOK_EVERY_MS, readAll);
     signal.addEventListener("abort", cancel, { once: true });
   }

@@ -21,7 +21,7 @@ export function useSpeaker(): { readonly who: Speaker; readonly asks: boolean; r
   const { client, personName } = useParts();
   const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
   const name = useSyncExternalStore(personName.subscribe, personName.snapshot);
-  const isOpen = me.data?.auth === "open";
+  const isOpen = me.data?.person === null; // at the server's machine the person is not known by name
   return { who: isOpen ? (name ?? undefined) : undefined, asks: isOpen && name === null, named: isOpen && name !== null };
 }
 

@@ -1,23 +1,29 @@
 import { Button, PasswordInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { DureError } from "dure/client";
-import { useState, type FormEvent, type ReactNode } from "react";
+import { useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 
-/** Asks for the token once; the server keeps it in a cookie that scripts cannot read. */
+/** Asks for the token once, unless a link brought something that logs in. The server answers with a cookie that scripts cannot read. */
 export function Login(): ReactNode {
   const text = useText();
-  const { client } = useParts();
+  const { client, loginLink } = useParts();
   const queries = useQueryClient();
   const [token, setToken] = useState("");
-  const login = useMutation({ mutationFn: () => client.login(token.trim()), onSuccess: () => queries.resetQueries() });
+  const onSuccess = (): Promise<void> => queries.resetQueries();
+  const byToken = useMutation({ mutationFn: () => client.login(token.trim()), onSuccess });
+  const { mutate: open, ...byLink } = useMutation({ mutationFn: (once: string) => client.loginOnce(once), onSuccess });
+  useEffect(() => {
+    const once = loginLink.take();
+    if (once !== undefined) open(once);
+  }, [loginLink, open]);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (token.trim() !== "") login.mutate();
+    if (token.trim() !== "") byToken.mutate();
   };
-  const { error } = login;
+  const error = byToken.error ?? byLink.error;
   return (
     <main className="center-page">
       <form className="login" onSubmit={submit}>
@@ -33,7 +39,7 @@ export function Login(): ReactNode {
           autoFocus
           size="md"
         />
-        <Button type="submit" size="md" loading={login.isPending} disabled={token.trim() === ""} fullWidth>
+        <Button type="submit" size="md" loading={byToken.isPending || byLink.isPending} disabled={token.trim() === ""} fullWidth>
           {text.login.submit}
         </Button>
         <p className="soft small"><Prose text={text.login.hint} /></p>

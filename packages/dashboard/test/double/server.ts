@@ -166,7 +166,7 @@ export class DoubleServer {
     if (!this.#allowed(request)) return problem(response, 401, "TOKEN_MISSING", "A token is needed.", "Log in with a token of `dure token`.");
 
     if (path === "/v1/logout") return void response.writeHead(204, { "set-cookie": "dure=; Path=/; Max-Age=0" }).end();
-    if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", scopes: ["admin"], person: this.#options.token ? "민준" : null, dev_mode: this.#options.devMode ?? true, locale: "ko" });
+    if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", access: this.#options.token ? { mode: "credentials", because: "environment-token" } : { mode: "same-user", because: "no-token" }, scopes: ["admin"], person: this.#options.token ? "민준" : null, dev_mode: this.#options.devMode ?? true, locale: "ko" });
     if (path === "/v1/services") return json(response, 200, { items: SERVICES });
     if (this.plans.answer(request, url, body, response)) return;
     if (path === "/v1/costs") return json(response, 200, this.costs);

@@ -80,6 +80,7 @@ export function aRun(id: string, change: Partial<RunDetail> = {}, ports: Readonl
     baseCommit: "8c1f2ab90de3".padEnd(40, "0"),
     startCommit: "77aa".padEnd(40, "0"),
     isolation: "bubblewrap",
+    promises: null,
     mode: MODE,
     report: null,
     tokensIn: 48_210,
@@ -102,11 +103,12 @@ export function manyPorts(count: number): PlanPort[] {
 }
 
 export const FILES: readonly PlanFile[] = [
-  { name: "login", file: "login.yaml", ports: 6, problems: [] },
+  { name: "login", file: "login.yaml", ports: 6, problems: [], problemCount: 0 },
   {
     name: "billing",
     file: "billing.yaml",
     ports: 0,
+    problemCount: 2,
     problems: [
       { file: "billing.yaml", line: 12, column: 5, key: "ports.1.dependsOn", message: "names the port invoce, which does not exist", found: '"invoce"', allowed: "one of invoice, ledger", hint: "Did you mean invoice?" },
       { file: "billing.yaml", line: 20, key: "ports.2.acceptance", message: "is missing" },

@@ -86,6 +86,7 @@ export async function restore(database: Database, file: string, options: { repla
     if (tables.length > 0) await session.query(`truncate ${tables.map((table) => `dure.${quoted(table.name)}`).join(", ")}`);
     const counts = await readRows(session, file, lines, tables);
     await resetSequences(session, tables);
+    await session.query("select dure.settle_tenants()");
     await session.query("select dure.start_era()");
     await session.query("commit");
     return counts;

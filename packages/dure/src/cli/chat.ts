@@ -25,7 +25,7 @@ export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
   const { output } = options;
   const { stdin, stdout } = output.streams;
   const isPerson = isTerminal(stdin) && output.isTerminal;
-  const lines = createInterface({ input: stdin, output: isPerson ? stdout : undefined, terminal: isPerson, prompt: output.colors.bold("> ") });
+  const lines = createInterface({ input: stdin, output: isPerson ? stdout : undefined, terminal: isPerson, prompt: "> " });
   const stop = new StopOnInterrupt(options.client, output, () => lines.close());
   lines.on("SIGINT", () => stop.interrupt());
   if (isPerson) output.note(`Session ${options.session}. An empty line or ctrl-D leaves.`);

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { chooseLlm } from "../engine/agent-run.ts";
 import type { AnyService, LeafService } from "../engine/combine.ts";
 import type { Service } from "../engine/service.ts";
+import type { Database } from "../durable/database.ts";
 import { checkServer } from "../durable/migrate.ts";
 import { systemClock, withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
@@ -20,7 +21,10 @@ import { agentServices } from "../team/agents.ts";
 import { loadTeam, type LoadedTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
 import { everyModelOf, modelOf, originText, pricesOf, providersOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
-import { isLoopbackName } from "../server/access.ts";
+import { accessText, decideAccess } from "../server/access-mode.ts";
+import { isLoopbackName } from "../server/names.ts";
+import { openPeerOwners } from "../server/peer-owner.ts";
+import { PostgresTokenStore } from "../server/token-store.ts";
 import { checkAccounts, checkWaiting, type AccountFinding } from "../team/rooms.ts";
 import { openDatabase } from "./database.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
@@ -200,18 +204,41 @@ async function checkDatabase(folder: string, environment: Environment, team: Loa
     const [row] = await opened.database.query<{ version: string }>({ text: "select current_setting('server_version') as version" });
     const reached: Check = { name: "database", status: "ok", detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections` };
     const waiting = team ? await checkWaiting(team, environment, opened.database) : [];
-    return [reached, ...waiting.map(findingOf)];
+    const access = team ? [await checkAccess(team, environment, opened.database)] : [];
+    return [reached, ...access, ...waiting.map(findingOf)];
   } catch (error) {
     return [failed("database", error)];
   }
+}
+
+/** Who would need a token or a login, and why: as the server decides it. */
+async function checkAccess({ config }: LoadedTeam, environment: Environment, database: Database): Promise<Check> {
+  const { host, loginAlways, allowedHosts, trustProxy } = settingsOf(config, environment);
+  const [hasLivingToken, peers] = await Promise.all([anyToken(database), openPeerOwners()]);
+  const facts = { host, loginAlways, allowedHosts, trustProxy, hasEnvironmentToken: environment.token !== undefined, hasLivingToken, namesPeers: peers !== undefined };
+  return { name: "access", status: "ok", detail: accessText(decideAccess(facts)) };
+}
+
+/** A database that no team has used yet holds none. */
+async function anyToken(database: Database): Promise<boolean> {
+  const [row] = await database.query<{ isThere: boolean }>({ text: `select to_regclass('dure.tokens') is not null as "isThere"` });
+  return row?.isThere === true && (await new PostgresTokenStore({ database }).anyLiving());
 }
 
 /** Which kind of isolation workers of plans would get here. */
 async function checkIsolation(): Promise<Check> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-doctor-"));
   try {
-    const { kind } = await openSandbox({ wanted: "enforced", prefer: "namespaces", folder, home: homedir(), clock: systemClock });
-    return { name: "isolation", status: "ok", detail: `workers of plans run in ${ISOLATION[kind]}` };
+    const { kind, promises } = await openSandbox({ wanted: "enforced", prefer: "namespaces", folder, home: homedir(), clock: systemClock });
+    const { network, user, isOtherUser, files } = promises;
+    const holds = [
+      network === "enforced" ? "a network of their own" : "the network of this machine",
+      isOtherUser ? `user ${user}` : "dure's own user",
+      files === "enforced" ? "secrets and other homes covered" : "beside their copies what the modes of files allow",
+    ];
+    const isWhole = network === "enforced" && files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
+    const found = { name: "isolation", detail: `workers of plans run in ${ISOLATION[kind]}: ${holds.join(", ")}` };
+    return isWhole ? { ...found, status: "ok" } : { ...found, status: "warn", hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that the network and secrets are kept from workers." };
   } catch (error) {
     return { name: "isolation", status: "warn", detail: messageOf(error), hint: error instanceof DureError && error.hint !== undefined ? error.hint : "Only plans need it." };
   } finally {

@@ -269,7 +269,7 @@ class LivingLine {
   #erase(): void {
     if (this.#text === "") return;
     const lines = Math.ceil(displayWidth(this.#text) / (this.#output.streams.stdout.columns || 80));
-    this.#output.write(`\r${"\u001b[1A".repeat(lines - 1)}\u001b[J`);
+    this.#output.erase(lines);
     this.#text = "";
   }
 }

@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { createColors } from "picocolors";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
+import { harmless, harmlessJson } from "./harmless.ts";
 
 /** Done, failed, or asked wrongly (usage, configuration, environment). Source: docs/spec/platform §4. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, fenced: 75 } as const;
@@ -22,12 +24,14 @@ export class Output {
   readonly streams: Streams;
   /** One JSON value per result on stdout, problem JSON on stderr. */
   readonly json: boolean;
-  readonly colors: ReturnType<typeof createColors>;
+  /** Styles of this program. Only they reach the terminal as control sequences: all other text is made harmless. */
+  readonly colors: Colors;
+  readonly #styles = new Styles();
 
   constructor(options: { streams: Streams; json: boolean; noColor: boolean }) {
     this.streams = options.streams;
     this.json = options.json;
-    this.colors = createColors(!options.noColor && !options.json && isTerminal(options.streams.stdout));
+    this.colors = this.#styles.marked(createColors(!options.noColor && !options.json && isTerminal(options.streams.stdout)));
   }
 
   /** Whether a person looks at it. */
@@ -37,22 +41,27 @@ export class Output {
 
   /** A line for people; nothing with `--json`. */
   line(text = ""): void {
-    if (!this.json) this.streams.stdout.write(`${text}\n`);
+    if (!this.json) this.streams.stdout.write(`${this.#styles.rendered(text)}\n`);
   }
 
-  /** Text as it comes. */
+  /** Text as it comes, without a line's end. A file or a pipe gets every byte of it; a terminal gets no control sequences. */
   write(text: string): void {
-    if (!this.json) this.streams.stdout.write(text);
+    if (!this.json) this.streams.stdout.write(isTerminal(this.streams.stdout) ? this.#styles.rendered(text) : text);
+  }
+
+  /** Removes the last lines of the terminal and stands at the beginning of the first of them. */
+  erase(lines: number): void {
+    if (this.isTerminal) this.streams.stdout.write(`\r${"\u001b[1A".repeat(lines - 1)}\u001b[J`);
   }
 
   /** A remark that is no result: stderr, so that a pipe gets results alone. */
   note(text: string): void {
-    if (!this.json) this.streams.stderr.write(`${this.colors.dim(text)}\n`);
+    if (!this.json) this.streams.stderr.write(`${this.#styles.rendered(this.colors.dim(text))}\n`);
   }
 
   /** The result for machines, one line, in the spelling of the wire; nothing without `--json`. */
   result(value: unknown): void {
-    if (this.json) this.streams.stdout.write(`${JSON.stringify(toWire(value))}\n`);
+    if (this.json) this.streams.stdout.write(`${harmlessJson(toWire(value))}\n`);
   }
 
   /** Code, message and hint; with `--json` as RFC 9457 problem. Returns the exit code that fits. */
@@ -60,10 +69,10 @@ export class Output {
     const { code, message, hint, details } = asProblem(error);
     if (this.json) {
       const problem = { type: "about:blank", title: message.split("\n")[0], code, detail: message, ...(hint && { hint }), ...(toWire(details ?? {}) as object) };
-      this.streams.stderr.write(`${JSON.stringify(problem)}\n`);
+      this.streams.stderr.write(`${harmlessJson(problem)}\n`);
     } else {
-      this.streams.stderr.write(`${this.colors.red(code)} ${message}\n`);
-      if (hint) this.streams.stderr.write(`${this.colors.dim("Hint:")} ${hint}\n`);
+      const lines = [`${this.colors.red(code)} ${message}`, ...(hint ? [`${this.colors.dim("Hint:")} ${hint}`] : [])];
+      this.streams.stderr.write(`${this.#styles.rendered(lines.join("\n"))}\n`);
     }
     return exitCodeOf(error);
   }
@@ -74,6 +83,28 @@ export class Output {
     for (const row of rows) {
       this.line(row.map((cell, column) => (column === row.length - 1 ? cell : cell + " ".repeat(widths[column]! - displayWidth(cell)))).join("  "));
     }
+  }
+}
+
+type Colors = Pick<ReturnType<typeof createColors>, (typeof STYLE_NAMES)[number] | "isColorSupported">;
+const STYLE_NAMES = ["bold", "dim", "red", "green", "yellow"] as const;
+
+/** Tells this program's own styles from those in foreign text: a mark that no text can know stands before each of them. */
+class Styles {
+  readonly #mark = `\u001b${randomBytes(16).toString("hex")}`;
+
+  marked(colors: ReturnType<typeof createColors>): Colors {
+    const marking = (style: (text: string) => string) => (text: string) => {
+      const [before, after] = style("\u0000").split("\u0000") as [string, string];
+      return before === "" ? text : `${this.#mark}${before.slice(1)}${text}${this.#mark}${after.slice(1)}`;
+    };
+    const styles = Object.fromEntries(STYLE_NAMES.map((name) => [name, marking(colors[name])])) as Omit<Colors, "isColorSupported">;
+    return { ...styles, isColorSupported: colors.isColorSupported };
+  }
+
+  /** Text for a terminal: its own styles as they are, everything else harmless. */
+  rendered(text: string): string {
+    return text.split(this.#mark).map(harmless).join("\u001b");
   }
 }
 

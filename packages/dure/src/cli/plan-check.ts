@@ -44,7 +44,7 @@ export async function checkPlans(what: string | undefined, { folder, output }: {
   for (const file of files) {
     const shown = path.relative(process.cwd(), file);
     const name = shown.startsWith("..") ? file : shown;
-    const reading = await readPlanFile(file, name, importModule);
+    const reading = await readPlanFile(file, name, { importModule });
     const { plan } = reading;
     const against = plan && (await checkBase(plan, name, { repository: plan.repository === undefined ? folder : path.resolve(path.dirname(file), plan.repository), git }));
     if (against?.unread !== undefined) output.note(`${plan!.name}: its files could not be looked at: ${against.unread}`);
@@ -52,6 +52,7 @@ export async function checkPlans(what: string | undefined, { folder, output }: {
     checked.push({ file: shown, plan: plan?.name, ports: plan?.ports.length ?? 0, problems, base: against?.base ?? null });
     if (plan && problems.length === 0) output.line(`${output.colors.green("ok  ")} ${plan.name} (${shown}): ${plan.ports.length} ${plan.ports.length === 1 ? "port" : "ports"}`);
     for (const problem of problems) output.line(planProblemText(problem));
+    if (reading.problemCount > reading.problems.length) output.line(`${name}: and ${reading.problemCount - reading.problems.length} more problems`);
     for (const { message } of against?.base?.warnings ?? []) output.line(`${output.colors.yellow("look")} ${message}`);
     if (against?.base && against.base.unownedCount > 0) output.line(`     without an owner, so that nobody can change them: ${against.base.unowned.join(", ")}${against.base.unownedCount > against.base.unowned.length ? ` and ${against.base.unownedCount - against.base.unowned.length} more` : ""}`);
   }
@@ -92,7 +93,7 @@ async function findPlan(what: string, plans: string): Promise<string> {
   const names: string[] = [];
   for (const name of await planFilesIn(plans)) {
     const file = path.join(plans, name);
-    const { plan } = await readPlanFile(file, name, importModule);
+    const { plan } = await readPlanFile(file, name, { importModule });
     const known = plan?.name ?? path.basename(name, path.extname(name));
     if (known === what) return file;
     names.push(known);

@@ -1,5 +1,6 @@
 import { Listr } from "listr2";
 import type { PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
+import { harmless } from "./harmless.ts";
 import type { Output } from "./output.ts";
 
 /** Shows a run to somebody who watches it. */
@@ -119,7 +120,7 @@ class LiveList implements RunWatch {
 const STATUS_AFTER: Readonly<Record<string, PortStatus>> = { "port.ready": "ready", "port.start": "running", "port.success": "succeeded", "port.failed": "failed", "port.blocked": "blocked", "port.recalled": "waiting" };
 
 function titleOf(id: string, { status, words }: Row): string {
-  return `${id}  ${status}${words === "" ? "" : `: ${words}`}`;
+  return harmless(`${id}  ${status}${words === "" ? "" : `: ${words}`}`); // the list draws itself, past the output
 }
 
 /** An event as a line; undefined for what says nothing new to a person. Pure. */

@@ -63,6 +63,7 @@ function printView(view: PlanView, output: Output): void {
   output.line(`mode: ${view.mode.mode}, because ${view.mode.because}`);
   for (const { name, value, holds } of view.mode.conditions) output.line(`  ${holds ? "yes" : "no "}  ${name} (${value})`);
   output.line(`workers: ${view.workers.map(({ role, kind, command, model }) => `${role} ${kind}${command ? ` (${command.join(" ")})` : ""}${model === undefined ? "" : ` (${model})`}`).join(", ")}`);
+  for (const { of, policy, hosts } of view.network ?? []) output.line(`network of ${of}: ${policy}${hosts.length > 0 ? ` (${hosts.join(", ")})` : ""}`);
   if (view.isolationWanted === "audit") output.line(output.colors.yellow("isolation: audit. Nothing keeps workers from other files; what they changed is looked at afterwards."));
   if (view.unownedCount > 0) {
     const shown = view.unowned.slice(0, UNOWNED_SHOWN);
@@ -173,8 +174,14 @@ function printRun(run: RunDetail, output: Output): void {
   output.line(`${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ${run.because?.message ?? RUN_WORDS[run.status]}`);
   if (run.because?.hint !== undefined) output.line(`  ${run.because.hint}`);
   if (run.isolation === "audit") output.line(output.colors.yellow("isolation: audit. Nothing keeps workers from other files."));
+  else if (run.promises) output.line(`workers: ${promisesText(run.promises)}`);
   output.table(run.ports.map((port) => [`${MARKS[port.status]} ${port.id}`, port.status, `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries`, `${port.tokensIn + port.tokensOut} tokens`, seconds(port.spentMs), port.because?.message ?? ""]));
   printReport(run, output);
+}
+
+function promisesText({ network, user, isOtherUser, files }: NonNullable<RunDetail["promises"]>): string {
+  const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
+  return `${network === "enforced" ? "a network of their own" : "the machine's network"}, ${who}, files ${files === "enforced" ? "kept from them" : files === "by-modes" ? "kept as their modes say" : "not kept from them"}`;
 }
 
 /** What came of it, and what can be done next. */

@@ -147,6 +147,13 @@ function createProgram({ output, finish }: ProgramParts): Command {
       return message === undefined ? chatLoop(chat) : chatOnce(message, chat);
     },
   );
+  run(onServer(add(program, "login", "print a link that opens the page logged in, once, within 10 minutes", ["dure login", "dure login --json"])), async (options: Common) => {
+    const [{ baseUrl }, client] = [server(options), await connect(options)];
+    const url = baseUrl + (await client.loginLink());
+    output.line(url);
+    output.result({ url });
+    return EXIT.ok;
+  });
   run(onServer(add(program, "reload", "let the running server read configuration, agents, personas and services anew", ["dure reload", "dure reload --json"])), async (options: Common) => {
     const { reload } = await import("./reload.ts");
     return reload({ client: await connect(options), output });
@@ -385,15 +392,15 @@ function createProgram({ output, finish }: ProgramParts): Command {
   );
   const hook = group("hook", "what tools call from inside of a worker of a plan", ["my-tests --json | dure hook test-feedback"]);
   run(add(hook, "test-feedback", "hand a report of tests (JSON on standard input) to the loop of the worker; prints {decision, notifications}", ["my-tests --json | dure hook test-feedback"]), async () => {
-    const { hookUrl, hookToken } = readEnvironment();
+    const { hookUrl, hookToken, hookSocket } = readEnvironment();
     const { sendTestFeedback } = await import("../plans/workers/hook-client.ts");
-    await sendTestFeedback({ url: hookUrl, token: hookToken, stdin: output.streams.stdin, stdout: output.streams.stdout, clock: systemClock });
+    await sendTestFeedback({ url: hookUrl, token: hookToken, socket: hookSocket, stdin: output.streams.stdin, stdout: output.streams.stdout, clock: systemClock });
     return EXIT.ok;
   });
   run(add(hook, "ask", "ask the other member of the worker's pair, and print the answer", ['dure hook ask "Is the amount in cents?"']).argument("<question>"), async (question: string) => {
-    const { hookUrl, hookToken } = readEnvironment();
+    const { hookUrl, hookToken, hookSocket } = readEnvironment();
     const { askPartner } = await import("../plans/workers/hook-client.ts");
-    output.write(`${await askPartner({ url: hookUrl, token: hookToken, question, clock: systemClock })}\n`);
+    output.write(`${await askPartner({ url: hookUrl, token: hookToken, socket: hookSocket, question, clock: systemClock })}\n`);
     return EXIT.ok;
   });
   run(
@@ -402,9 +409,9 @@ function createProgram({ output, finish }: ProgramParts): Command {
       .option("--own", "to write it, not only to read it")
       .requiredOption("--why <reason>", "told to the operator"),
     async (wanted: string, { own, why }: Common & { own?: boolean; why: string }) => {
-      const { hookUrl, hookToken } = readEnvironment();
+      const { hookUrl, hookToken, hookSocket } = readEnvironment();
       const { requestPath } = await import("../plans/workers/hook-client.ts");
-      output.write(`${JSON.stringify(await requestPath({ url: hookUrl, token: hookToken, request: { path: wanted, wants: own ? "own" : "read", why }, clock: systemClock }))}\n`);
+      output.write(`${JSON.stringify(await requestPath({ url: hookUrl, token: hookToken, socket: hookSocket, request: { path: wanted, wants: own ? "own" : "read", why }, clock: systemClock }))}\n`);
       return EXIT.ok;
     },
   );
@@ -485,6 +492,13 @@ function createProgram({ output, finish }: ProgramParts): Command {
     const { revokeToken, command } = await withTokens(options);
     return revokeToken(id, command);
   });
+  run(
+    inFolder(add(token, "sessions", "list the browsers that are logged in, or end one", ["dure token sessions", "dure token sessions --end login_01K…"])).option("--end <id>", "end this login"),
+    async ({ end, ...options }: Common & { end?: string }) => {
+      const { endSession, listSessions, command } = await withTokens(options);
+      return end === undefined ? listSessions(command) : endSession(end, command);
+    },
+  );
 
   // --- the database
 
@@ -545,7 +559,8 @@ async function connect(options: Common): Promise<DureClient> {
   const client = new DureClient({ baseUrl, token });
   try {
     await client.health();
-    return client;
+    if (token !== undefined || !(await isLoginNeeded(client))) return client;
+    return new DureClient({ baseUrl, token: await ownToken(baseUrl, options) });
   } catch (cause) {
     if (cause instanceof DureError) throw cause;
     throw new DureError("SERVER_UNREACHABLE", `Nothing answers at ${baseUrl}: ${reasonOf(cause)}.`, {
@@ -554,6 +569,24 @@ async function connect(options: Common): Promise<DureClient> {
       cause,
     });
   }
+}
+
+async function isLoginNeeded(client: DureClient): Promise<boolean> {
+  try {
+    await client.me();
+    return false;
+  } catch (error) {
+    return error instanceof DureError && error.class === "unauthorized";
+  }
+}
+
+/** The token in the team's data folder, for a server at this machine that asks for one and is not another user's program. */
+async function ownToken(baseUrl: string, { dir }: Common): Promise<string | undefined> {
+  const [{ isLoopbackName }, { readLocalToken }, { ownerOfListener }] = await Promise.all([import("../server/names.ts"), import("../server/local-token.ts"), import("../server/peer-owner.ts")]);
+  const { hostname, port, protocol } = new URL(baseUrl);
+  if (!isLoopbackName(hostname)) return undefined;
+  if ((await ownerOfListener(Number(port || (protocol === "https:" ? 443 : 80)))) === "other-user") return undefined;
+  return readLocalToken(path.resolve(dir, environmentOf(dir).home ?? SETTINGS.home.fallback));
 }
 
 /** fetch says only "fetch failed"; the reason is in its cause. */

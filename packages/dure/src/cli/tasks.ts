@@ -1,5 +1,6 @@
 import { Listr } from "listr2";
 import { DureError } from "../kernel/errors.ts";
+import { harmless } from "./harmless.ts";
 import type { Output } from "./output.ts";
 
 /** Of a terminal that does not say how wide it is. */
@@ -20,7 +21,7 @@ export async function runTasks(output: Output, tasks: readonly Task[]): Promise<
       title,
       task: async (_: unknown, task: { title?: string }): Promise<void> => {
         const result = await run();
-        if (result) task.title = `${title}: ${result}`;
+        if (result) task.title = harmless(`${title}: ${result}`);
       },
     }));
     await new Listr(list, { concurrent: false, exitOnError: true }).run();

@@ -1,11 +1,19 @@
+import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
+import path from "node:path";
 import { AuditLog } from "../durable/audit-log.ts";
 import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { migrate } from "../durable/migrate.ts";
-import { DureError } from "../kernel/errors.ts";
+import type { Transaction } from "../durable/database.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { closest } from "../models/spelling.ts";
+import { ensureLocalToken, localTokenFile } from "../server/local-token.ts";
+import { PostgresLogins } from "../server/login-rows.ts";
+import { Logins } from "../server/logins.ts";
 import { PostgresTokenStore, SCOPES, type Scope } from "../server/token-store.ts";
+import { CONFIG_FILES } from "../team/config.ts";
+import { SETTINGS } from "../team/limits.ts";
 import { openDatabase } from "./database.ts";
 import type { DbCommand } from "./db.ts";
 import { EXIT, type ExitCode } from "./output.ts";
@@ -22,6 +30,7 @@ export async function createToken(token: { name: string; scopes: readonly string
   });
   output.line(created.token);
   output.note(`Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`);
+  await keepOwnWayIn(command);
   output.result(created);
   return EXIT.ok;
 }
@@ -50,11 +59,58 @@ export async function revokeToken(id: string, command: DbCommand): Promise<ExitC
   return EXIT.ok;
 }
 
+/** From the first token on a server asks its own user too: the command line goes on with the token of the data folder. */
+async function keepOwnWayIn({ folder, environment, output }: DbCommand): Promise<void> {
+  const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
+  if (!existsSync(home) && !CONFIG_FILES.some((file) => existsSync(path.join(folder, file)))) {
+    output.note("From now on every caller needs a token or a login. In the team's folder dure login opens the page.");
+    return;
+  }
+  try {
+    await ensureLocalToken(home);
+    output.note(`From now on every caller needs a token or a login. At this machine, in this folder, dure goes on with ${localTokenFile(home)}; dure login opens the page.`);
+  } catch (error) {
+    output.note(`From now on every caller needs a token or a login, also you: ${localTokenFile(home)} cannot be written (${messageOf(error)}). Set DURE_TOKEN, or use this token.`);
+  }
+}
+
+export async function listSessions(command: DbCommand): Promise<ExitCode> {
+  const { output } = command;
+  const { items, names } = await withStore(command, async (store, _note, tx) => ({
+    items: await loginsOf(store, tx).list({}),
+    names: new Map((await store.list()).map(({ id, name }) => [id, name])),
+  }));
+  if (items.length === 0) output.note("No browser is logged in.");
+  else {
+    const time = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
+    const rows = items.map((item) => [item.id, names.get(item.tokenId) ?? item.tokenId, time(item.createdAt), time(item.usedAt), time(item.expiresAt), item.userAgent]);
+    output.table([["id", "token", "since (UTC)", "used", "ends", "browser"], ...rows]);
+  }
+  output.result({ items });
+  return EXIT.ok;
+}
+
+export async function endSession(id: string, command: DbCommand): Promise<ExitCode> {
+  const ended = await withStore(command, async (_store, note, tx) => {
+    const isEnded = await new PostgresLogins({ database: tx }).end(id);
+    if (isEnded) await note("login.end", id);
+    return isEnded;
+  });
+  if (!ended) throw new DureError("LOGIN_UNKNOWN", `There is no login ${id}.`, { class: "not-found", hint: "dure token sessions shows them." });
+  command.output.line(`${id} has ended.`);
+  command.output.result({ id, ended });
+  return EXIT.ok;
+}
+
+function loginsOf(store: PostgresTokenStore, tx: Transaction): Logins {
+  return new Logins({ rows: new PostgresLogins({ database: tx }), find: (id) => store.living(id) });
+}
+
 /** What is changed and its entry in the audit log commit together: no server is there to write it. */
-async function withStore<Value>(command: DbCommand, work: (store: PostgresTokenStore, note: (what: string, subject: string) => Promise<unknown>) => Promise<Value>): Promise<Value> {
+async function withStore<Value>(command: DbCommand, work: (store: PostgresTokenStore, note: (what: string, subject: string) => Promise<unknown>, tx: Transaction) => Promise<Value>): Promise<Value> {
   await using opened = await openDatabase(command);
   await migrate(opened.database, MIGRATIONS, { logger: silentLogger });
-  return await opened.database.transaction((tx) => work(new PostgresTokenStore({ database: tx }), (what, subject) => new AuditLog({ database: tx }).note({ tenant: "", name: nameOfUser(), what, subject }))); // awaited here: the database closes behind it
+  return await opened.database.transaction((tx) => work(new PostgresTokenStore({ database: tx }), (what, subject) => new AuditLog({ database: tx }).note({ tenant: "", name: nameOfUser(), what, subject }), tx)); // awaited here: the database closes behind it
 }
 
 /** Who sits at this machine, as its system calls them. */

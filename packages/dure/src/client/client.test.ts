@@ -229,7 +229,7 @@ describe("the other routes", () => {
     expect((await client.sessions({ limit: 1 })).items[0]).toMatchObject({ sessionId: "s1", title: "엄마에게 5만원 보내줘" });
     expect((await client.services())[0]?.stages?.initial).toBe("INIT");
     expect((await client.debug("s1")).memory.rawHistory).toHaveLength(2);
-    expect(await client.me()).toEqual({ auth: "open", scopes: ["admin"], devMode: true, locale: "ko", person: null });
+    expect(await client.me()).toEqual({ auth: "open", access: { mode: "same-user", because: "no-token" }, scopes: ["admin"], devMode: true, locale: "ko", person: null });
     expect(await client.completed("s1")).toEqual([]);
     await client.health();
     await client.deleteSession("s1");

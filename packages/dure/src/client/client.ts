@@ -197,6 +197,18 @@ export class DureClient {
     await this.#http.request("/v1/login", { method: "POST", headers, body: JSON.stringify({ token }), ...pass(options) });
   }
 
+  /** As `login`, with what stands behind `once=` in a link that logs in. It holds once. */
+  async loginOnce(once: string, options: CallOptions = {}): Promise<void> {
+    const headers = { "content-type": "application/json" };
+    await this.#http.request("/v1/login", { method: "POST", headers, body: JSON.stringify({ once }), ...pass(options) });
+  }
+
+  /** The path of a page that logs a browser in, once, within 10 minutes: as the token of this client, or as the user who runs the server. */
+  async loginLink(options: CallOptions = {}): Promise<string> {
+    const answer = await this.#http.request("/v1/login/links", { method: "POST", ...pass(options) });
+    return ((await readJson(answer)) as { path: string }).path;
+  }
+
   async logout(options: CallOptions = {}): Promise<void> {
     await this.#http.request("/v1/logout", { method: "POST", ...pass(options) });
   }

@@ -41,7 +41,9 @@ export interface PlanFile {
   readonly file: string;
   readonly ports: number;
   /** Empty: it can run. */
+  /** At most 50; `problemCount` counts all. */
   readonly problems: readonly PlanProblem[];
+  readonly problemCount: number;
 }
 
 /** How the ports are worked on, with the value of each condition. Source: docs/spec/plans §5. */
@@ -62,6 +64,8 @@ export interface PlanDefinition {
   readonly roles: string;
   readonly limits: { readonly maxConcurrency: number; readonly parallelEnabled: boolean; readonly timeoutPerPortMs: number; readonly tries: number; readonly merge: "at_end" | "as_ready"; readonly budget?: { readonly tokens?: number; readonly microUsd?: number } };
   readonly isolationWanted: "enforced" | "audit";
+  /** How far its processes get: `setup`, `check`, `acceptance`, `integration`, `workers.ROLE`, and what a port says otherwise. */
+  readonly network?: readonly { readonly of: string; readonly policy: "none" | "provider" | "open"; readonly hosts: readonly string[] }[];
   /** What follows from a request outside of the scope: the second one ends the worker (`stop`), or each is refused and it goes on. `report`: what it changed outside is left out and recorded, and its try goes on. */
   readonly violations: "stop" | "refuse" | "report";
   /** Who works for whom; `default` for roles without one of their own. */
@@ -83,6 +87,14 @@ export interface PortDefinition {
   readonly acceptance: string;
   readonly check?: string;
   readonly budget?: { readonly tokens?: number; readonly microUsd?: number };
+}
+
+/** What holds for processes of workers, as a trial process showed. `by-modes`: beside their copies as the modes of the machine say. */
+interface RunPromises {
+  readonly network: "enforced" | "not";
+  readonly user: number;
+  readonly isOtherUser: boolean;
+  readonly files: "enforced" | "by-modes" | "not";
 }
 
 /** A plan against its repository, as it would run. */
@@ -130,6 +142,8 @@ export interface PlanRun {
   readonly startCommit: string | null;
   /** How workers are kept apart; `audit` keeps nobody from anything. */
   readonly isolation: string | null;
+  /** What holds for processes of workers there; null until it is known. */
+  readonly promises: RunPromises | null;
   readonly mode: RunMode | null;
   readonly report: RunReport | null;
   readonly tokensIn: number;
@@ -429,12 +443,12 @@ export class PlansClient {
   }
 
   /** Problems of a text that is no file yet. */
-  check(plan: { readonly file: string; readonly text: string }, options: Options = {}): Promise<{ readonly ok: boolean; readonly problems: readonly PlanProblem[] }> {
+  check(plan: { readonly file: string; readonly text: string }, options: Options = {}): Promise<{ readonly ok: boolean; readonly problems: readonly PlanProblem[]; readonly problemCount: number }> {
     return this.#post("/v1/plans/check", plan, options);
   }
 
   /** A model's proposal; nothing is stored. */
-  draft(request: { readonly goal: string; readonly repository?: string | undefined }, options: Options = {}): Promise<{ readonly text: string; readonly problems: readonly PlanProblem[] }> {
+  draft(request: { readonly goal: string; readonly repository?: string | undefined }, options: Options = {}): Promise<{ readonly text: string; readonly problems: readonly PlanProblem[]; readonly problemCount: number }> {
     return this.#post("/v1/plans/draft", request, options);
   }
 

@@ -101,7 +101,10 @@ export interface ServiceInfo {
 
 export interface Me {
   /** `open`: no token is needed, dure listens on this machine alone. */
+  /** `open`: without credentials, as the user who runs the server. */
   readonly auth: "open" | "token";
+  /** Who needs credentials there, and why. */
+  readonly access: { readonly mode: "same-user" | "credentials"; readonly because: string };
   readonly scopes: readonly string[];
   /** Name of the person whose token it is, as rooms call them; null where nobody is logged in. */
   readonly person: string | null;

@@ -57,6 +57,74 @@ test("a reservation is written once, only by the turn's holder, only from blocks
   expect([await store.isReserved("t1", "1"), await store.isReserved("t1", "2")]).toEqual([true, false]);
 });
 
+test.for(["turn", "session"] as const)("what fits a bound of a %s exactly is reserved, and not one token more", async (scope) => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  await runningTurn(db.database, "t1");
+  const reserve = (place: string, amount: number) => store.reserve({ ...RESERVATION, turn: "t1", place, tokens: amount, pools: [], bounds: [{ scope, agent: null, unit: "tokens", most: 100, amount }] });
+
+  expect(await reserve("1", 60)).toEqual({ outcome: "reserved" });
+  expect(await reserve("2", 41)).toEqual({ outcome: "exceeded", scope, agent: null, unit: "tokens", left: 40 });
+  expect(await reserve("2", 40)).toEqual({ outcome: "reserved" });
+  expect(await reserve("3", 1)).toMatchObject({ outcome: "exceeded", left: 0 });
+});
+
+test("a bound of one agent counts that agent alone", async () => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  await runningTurn(db.database, "t1");
+  const reserve = (place: string, agent: string) => store.reserve({ ...RESERVATION, turn: "t1", place, agent, pools: [], bounds: [{ scope: "turn", agent, unit: "tokens", most: 50, amount: 30 }] });
+
+  expect(await reserve("1", "a")).toEqual({ outcome: "reserved" });
+  expect(await reserve("2", "b")).toEqual({ outcome: "reserved" });
+  expect(await reserve("3", "a")).toMatchObject({ outcome: "exceeded", agent: "a", left: 20 });
+});
+
+test("a call outside of turns takes what a pool has left to the last token, and nothing beside a turn", async () => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  await runningTurn(db.database, "t1");
+  const pool = (amount: number) => [{ key: "team/total/tokens", most: 100, amount }];
+  const conversation = { agent: "a", tokens: 1, micro_usd: 0, bounds: [] };
+
+  expect(await store.charge({ session: "s", bounds: [], pools: pool(60) })).toEqual({ outcome: "charged" });
+  expect(await store.charge({ session: "s", bounds: [], pools: pool(41) })).toEqual({ outcome: "exceeded", key: "team/total/tokens", left: 40 });
+  expect(await store.charge({ session: "s", bounds: [], pools: pool(40) })).toEqual({ outcome: "charged" });
+  expect(await store.charge({ session: "t1", bounds: [], pools: [], conversation })).toEqual({ outcome: "busy" });
+});
+
+test("a call that is recorded again is charged once, also while another one is open", async () => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  const turns = await runningTurn(db.database, "t1");
+  for (const place of ["1", "2"]) await store.reserve({ ...RESERVATION, turn: "t1", place, pools: [] });
+
+  await turns.journal("t1", 1, [], [CALL]);
+  await turns.journal("t1", 1, [], [CALL]);
+
+  expect(await db.database.query({ text: "select tokens from dure.budget_sessions" })).toEqual([{ tokens: 7 }]);
+});
+
+test("what was used of a pool is not lent again", async () => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  await store.charge({ session: "s", bounds: [], pools: [{ key: "team/total/tokens", most: 100, amount: 70 }] });
+
+  expect(await store.grant("team/total/tokens", 100, 10, 60)).toMatchObject({ granted: 30, left: 0 });
+});
+
+test("what a dead process had under way counts as used, and the rest of its block is free", async () => {
+  await using db = await testDatabase();
+  const store = storeOf(db.database, "p1");
+  await runningTurn(db.database, "t1");
+  await store.grant("team/total/tokens", 100, 30, 60);
+  await store.reserve({ ...RESERVATION, turn: "t1", pools: ["team/total/tokens"] });
+
+  expect(await store.release("p1")).toBe(1);
+
+  expect(await store.pools(["team/total/tokens"])).toEqual([{ key: "team/total/tokens", used: 30, lent: 0 }]);
+});
+
 test("a session that is forgotten takes what it has used with it", async () => {
   await using db = await testDatabase();
   const store = storeOf(db.database, "p1");

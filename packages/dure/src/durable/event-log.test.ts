@@ -63,6 +63,18 @@ test("a reader on another process sees an event within moments of its commit, wi
   });
 });
 
+test("events of one write are read in its order", async () => {
+  await using db = await testDatabase({ cluster: "events" });
+  await using team = await twoLogs(db.url);
+  const types = Array.from({ length: 20 }, (_, index) => `step.${index}`);
+
+  await team.writer.log.append(team.writer.database, types.map((type) => anEvent(type)));
+
+  await team.reader.log.caughtUp();
+  const { events } = await team.reader.log.read();
+  expect(events.map(({ type }) => type)).toEqual(types);
+});
+
 test("a reader may begin with the newest that match, fewer when there are fewer, and goes on live", async () => {
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);
@@ -124,7 +136,10 @@ test("a reader who asks to be caught up waits for the transaction that holds bac
   await log.append(database, [anEvent("committed")]);
   const before = await logs.reader.log.read();
 
-  const caughtUp = logs.reader.log.caughtUp();
+  let isCaughtUp = false;
+  const caughtUp = logs.reader.log.caughtUp().then(() => (isCaughtUp = true));
+  for (let reads = 0; reads < 10; reads++) await logs.reader.log.read();
+  expect(isCaughtUp).toBe(false);
   release.resolve();
   await open;
   await caughtUp;
@@ -328,17 +343,21 @@ test("the filter of a page and the filter of a follower are one", async () => {
     anEvent("turnip", { room: "r1", role: "delegation" }),
     anEvent("job.done", { run: "x", job: "j1", role: "orchestration" }),
     anEvent("job.done.late", { run: "x" }),
+    anEvent("turn.done", { tenant: "acme" }),
+    anEvent("turn.done", { tenant: "beta" }),
   ]);
-  await expect.poll(async () => (await log.read()).events.length, { timeout: 20_000 }).toBe(5);
+  await expect.poll(async () => (await log.read()).events.length, { timeout: 20_000 }).toBe(7);
   const { events } = await log.read();
   const filters: EventFilter[] = [
     {}, { types: [] }, { types: ["turn.*"] }, { types: ["turn.done", "job.*"] }, { types: ["job.done"] }, { types: ["*"] },
     { session: "s1" }, { run: "x" }, { room: "r1" }, { role: "system" }, { role: "system", run: "x" }, { session: "none" }, { job: "j1" }, { job: "j2" },
+    { tenant: "acme" }, { tenant: "" }, { tenant: "none" },
   ];
 
   for (const filter of filters) {
     expect((await log.read(undefined, filter)).events, JSON.stringify(filter)).toEqual(events.filter((event) => matchesFilter(filter, event)));
   }
+  expect((await log.read(undefined, { tenant: "acme" })).events.map(({ tenant }) => tenant)).toEqual(["acme"]);
 });
 
 test("an abort ends a follower that waits", async () => {

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { roughBytes } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { EventFilter, EventRole, NewPlatformEvent, PlatformEvent } from "../kernel/platform-events.ts";
 import type { Database, Queryable, Statement } from "./database.ts";
@@ -18,6 +19,7 @@ export class EventLog {
   readonly #clock: Clock;
   readonly #bufferLimit: number;
   readonly #followers = new Set<Follower>();
+  readonly #pages = new HeldPages();
   readonly #poller: Poller;
 
   constructor(options: EventLogOptions) {
@@ -86,7 +88,7 @@ export class EventLog {
    * Events behind `after` as they become readable, without gap or duplicate; without `after` from now on. When `after` is
    * older than what is kept, or of another era, the first item is a `reset`, then come all events that there are.
    *
-   * Ends with the abort of `signal`. Throws EVENT_POSITION_INVALID, and EVENT_READER_SLOW when 1,000 events wait that the
+   * Ends with the abort of `signal`. Throws EVENT_POSITION_INVALID, and EVENT_READER_SLOW when 1,000 events or 8 MiB wait that the
    * consumer did not take; go on then from the last event that was received.
    */
   async *follow(filter: EventFilter = {}, options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<FollowedItem, void, undefined> {
@@ -155,10 +157,17 @@ export class EventLog {
       const page = await this.#untilAnswered(() => this.#readPage(position, filter, PAGE, poller.position), signal);
       if (!page) return undefined;
       if (page.reset) yield { kind: "reset", ...page.reset };
-      for (const event of page.events) {
-        if (signal?.aborted) return undefined;
-        yield { kind: "event", event };
+      const held = this.#pages.hold(page.events);
+      try {
+        for (let event = held.take(); event !== undefined; event = held.take()) {
+          if (signal?.aborted) return undefined;
+          position = parsePosition(event.id);
+          yield { kind: "event", event };
+        }
+      } finally {
+        held.release();
       }
+      if (held.isRevoked) continue; // what was not taken is read again
       position = parsePosition(page.next);
       if (position.era !== poller.position.era) await this.#untilAnswered(() => poller.poll(), signal);
     }
@@ -255,6 +264,8 @@ export interface Reset {
 
 export type FollowedItem = { readonly kind: "event"; readonly event: PlatformEvent } | ({ readonly kind: "reset" } & Reset);
 
+/** Followers that are told of new events before the main thread may do something else. */
+const WOKEN_AT_ONCE = 16;
 /** Readers look this often without being called, in milliseconds. Source: DESIGN.md, event log. */
 const POLL_EVERY = 500;
 /** First pause while an open transaction hides written events, in milliseconds; doubles up to POLL_EVERY. */
@@ -266,6 +277,10 @@ const SCAN = 5_000;
 /** Events looked at to find the newest that match, so that a rare filter costs no long statement. Source: our choice. */
 const LOOK_BACK = 20_000;
 const BUFFER_LIMIT = 1_000;
+/** About the bytes that wait for one slow reader before it is cut off. Readers share the events themselves. */
+const BUFFER_BYTES = 8 * 1024 * 1024;
+/** About the bytes of pages that were read for followers that catch up and are not taken yet, of all followers of a process. */
+const PAGES_BYTES = 32 * 1024 * 1024;
 
 /** For writers that put events into a statement of their own: `select dure.emit($1)` with this parameter. */
 function eventsParameter(events: readonly NewPlatformEvent[]): string {
@@ -332,7 +347,8 @@ function whyLost(position: Position, frame: Frame): Reset["because"] | undefined
 
 /** Whether an event passes. Pure; says the same as `filterCondition`. */
 export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolean {
-  const { types, session, run, room, job, role } = filter;
+  const { types, tenant, session, run, room, job, role } = filter;
+  if (tenant !== undefined && event.tenant !== tenant) return false;
   if (types && !types.some((type) => (type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type))) return false;
   if (session !== undefined && event.session !== session) return false;
   if (run !== undefined && event.run !== run) return false;
@@ -341,10 +357,10 @@ export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolea
   return role === undefined || event.role === role;
 }
 
-/** Seven parameters for a statement's WHERE, in the order of `filterCondition`. */
+/** Eight parameters for a statement's WHERE, in the order of `filterCondition`. */
 function filterParameters(filter: EventFilter): unknown[] {
   const { exact, prefixes } = typePatterns(filter);
-  return [exact, prefixes, filter.session ?? null, filter.run ?? null, filter.room ?? null, filter.role ?? null, filter.job ?? null];
+  return [exact, prefixes, filter.session ?? null, filter.run ?? null, filter.room ?? null, filter.role ?? null, filter.job ?? null, filter.tenant ?? null];
 }
 
 function typePatterns({ types }: EventFilter): { exact: string[] | null; prefixes: string[] } {
@@ -358,6 +374,57 @@ function typePatterns({ types }: EventFilter): { exact: string[] | null; prefixe
 /** An event with its position, so that it is parsed once for all followers. */
 interface PlacedEvent extends Position {
   readonly event: PlatformEvent;
+  readonly bytes: number;
+}
+
+// ── pages ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Pages in the hands of followers that catch up. When they hold too much together, the oldest page is taken back. */
+class HeldPages {
+  readonly #held = new Set<HeldPage>();
+  #bytes = 0;
+
+  hold(events: readonly PlatformEvent[]): HeldPage {
+    const page = new HeldPage(events, () => this.#release(page));
+    this.#held.add(page);
+    this.#bytes += page.bytes;
+    for (const oldest of this.#held) {
+      if (this.#bytes <= PAGES_BYTES || oldest === page) break;
+      oldest.revoke();
+    }
+    return page;
+  }
+
+  #release(page: HeldPage): void {
+    if (this.#held.delete(page)) this.#bytes -= page.bytes;
+  }
+}
+
+class HeldPage {
+  readonly bytes: number;
+  readonly release: () => void;
+  #events: PlatformEvent[];
+  #isRevoked = false;
+
+  constructor(events: readonly PlatformEvent[], release: () => void) {
+    this.#events = events.toReversed();
+    this.bytes = events.reduce((sum, event) => sum + roughBytes(event), 0);
+    this.release = release;
+  }
+
+  get isRevoked(): boolean {
+    return this.#isRevoked;
+  }
+
+  take(): PlatformEvent | undefined {
+    return this.#events.pop();
+  }
+
+  revoke(): void {
+    this.#isRevoked = this.#events.length > 0;
+    this.#events = [];
+    this.release();
+  }
 }
 
 // ── one follower ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -369,6 +436,7 @@ class Follower {
   position: Position;
   readonly #limit: number;
   #buffer: PlacedEvent[] = [];
+  #bytes = 0;
   #state: "live" | "slow" | "lost" | "end" = "live";
   #wake: (() => void) | undefined;
 
@@ -383,17 +451,22 @@ class Follower {
     return this.#state === "live" ? this.#buffer.length / this.#limit : 0;
   }
 
+  /** Puts events into the buffer; `wakeUp` tells the consumer. */
   offer(events: readonly PlacedEvent[]): void {
     if (this.#state !== "live") return;
     for (const placed of events) {
       if (comparePositions(placed, this.position) <= 0 || !matchesFilter(this.filter, placed.event)) continue;
-      if (this.#buffer.length >= this.#limit) {
+      if (this.#buffer.length >= this.#limit || this.#bytes + placed.bytes > BUFFER_BYTES) {
         this.#state = "slow";
         break;
       }
       this.#buffer.push(placed);
+      this.#bytes += placed.bytes;
     }
-    this.#wake?.();
+  }
+
+  wakeUp(): void {
+    if (this.#buffer.length > 0 || this.#state !== "live") this.#wake?.();
   }
 
   /** The poller cannot go on from where it was. */
@@ -413,6 +486,7 @@ class Follower {
       if (this.#state === "end") return "end";
       const placed = this.#buffer.shift();
       if (placed) {
+        this.#bytes -= placed.bytes;
         this.position = placed;
         return placed.event;
       }
@@ -425,7 +499,7 @@ class Follower {
 
   #tooSlow(): DureError {
     const resume = formatPosition(this.position);
-    return new DureError("EVENT_READER_SLOW", `More than ${this.#limit} events waited for this reader; it was cut off.`, {
+    return new DureError("EVENT_READER_SLOW", `More than ${this.#limit} events or ${BUFFER_BYTES} bytes waited for this reader; it was cut off.`, {
       class: "limit",
       hint: `Connect again with Last-Event-ID ${resume}; nothing is lost.`,
       details: { resume },
@@ -521,10 +595,19 @@ class Poller {
     if (events.length > 0) {
       this.position = events.at(-1)!;
       for (const follower of followers) follower.offer(events);
+      await this.#wakeUp([...followers]);
     }
     if (events.length === page) this.#pollAgain = true;
     else if (rows[0]!.blocked) this.#pollSoon();
     else this.#blockedPause = POLL_BLOCKED;
+  }
+
+  /** Some at a time: what a thousand consumers do with an event would keep the main thread for seconds. */
+  async #wakeUp(followers: readonly Follower[]): Promise<void> {
+    for (let first = 0; first < followers.length; first += WOKEN_AT_ONCE) {
+      if (first > 0) await this.#options.clock.sleep(0);
+      for (const follower of followers.slice(first, first + WOKEN_AT_ONCE)) follower.wakeUp();
+    }
   }
 
   /** A burst of thousands is no reason to cut off a reader that is only a moment behind: it gets 200 ms per page. */
@@ -577,6 +660,8 @@ interface EventRow {
   readonly room: string | null;
   readonly run: string | null;
   readonly job: string | null;
+  /** Null: what it was about is gone, and nobody knows whose it was. */
+  readonly tenant: string | null;
   readonly data: Record<string, unknown>;
   readonly scanned_xid?: string | null;
   readonly scanned_seq?: string | null;
@@ -602,10 +687,11 @@ function scannedOf(row: EventRow, era: number): Position | undefined {
 }
 
 function placedOf(row: EventRow, era: number): PlacedEvent {
-  return { era, xid: BigInt(row.xid), seq: BigInt(row.seq!), event: eventOf(row, era) };
+  const event = eventOf(row, era);
+  return { era, xid: BigInt(row.xid), seq: BigInt(row.seq!), event, bytes: roughBytes(event) };
 }
 
-const SUBJECTS = ["session", "turn", "service", "agent", "room", "run", "job"] as const;
+const SUBJECTS = ["tenant", "session", "turn", "service", "agent", "room", "run", "job"] as const;
 
 function eventOf(row: EventRow, era: number): PlatformEvent {
   const subjects = Object.fromEntries(SUBJECTS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
@@ -619,11 +705,11 @@ const FRAME_COLUMNS = `
 
 const EVENT_COLUMNS = `
   e.xid::text as xid, e.seq::text as seq, extract(epoch from e.at)::float8 * 1000 as at, e.type, e.role,
-  e.session, e.turn, e.service, e.agent, e.room, e.run, e.job, e.data`;
+  e.session, e.turn, e.service, e.agent, e.room, e.run, e.job, e.tenant, e.data`;
 
 const FRAME: Statement = { name: "events.frame", text: `select ${FRAME_COLUMNS} from dure.meta m` };
 
-/** Whether row `e` passes; its seven parameters begin at `$first`. */
+/** Whether row `e` passes; its eight parameters begin at `$first`. */
 function filterCondition(first: number): string {
   const parameter = (offset: number): string => `$${first + offset}::text`;
   return `(${parameter(0)}[] is null or e.type = any(${parameter(0)}[]) or exists (select from unnest(${parameter(1)}[]) p where starts_with(e.type, p)))
@@ -631,7 +717,8 @@ function filterCondition(first: number): string {
            and (${parameter(3)} is null or e.run = ${parameter(3)})
            and (${parameter(4)} is null or e.room = ${parameter(4)})
            and (${parameter(5)} is null or e.role = ${parameter(5)})
-           and (${parameter(6)} is null or e.job = ${parameter(6)})`;
+           and (${parameter(6)} is null or e.job = ${parameter(6)})
+           and (${parameter(7)} is null or e.tenant = ${parameter(7)})`;
 }
 
 /** $1, $2 after; $3, $4 up to; $5 rows looked at; $6 rows returned; $7 … filter. */
@@ -662,7 +749,7 @@ const BEFORE_LAST: Statement = {
   text: `
     with frame as materialized (select ${FRAME_COLUMNS} from dure.meta m),
     newest as (
-      select e.xid, e.seq, e.type, e.session, e.run, e.room, e.role, e.job from dure.events e
+      select e.xid, e.seq, e.type, e.session, e.run, e.room, e.role, e.job, e.tenant from dure.events e
        where e.xid < pg_snapshot_xmin(pg_current_snapshot())
        order by e.xid desc, e.seq desc limit $2::integer
     ),

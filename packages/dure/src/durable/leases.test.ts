@@ -28,6 +28,40 @@ test("a name has one holder; it is free when it was released or its holder ended
   expect(await second.leases.acquire("run:1")).toMatchObject({ holder: second.id, epoch: other!.epoch + 1 });
 });
 
+test("a lease that its holder has got anew is renewed and released under its new epoch alone", async () => {
+  await using db = await testDatabase();
+  await using us = await member(db.url);
+  const before = (await us.leases.acquire("run:1"))!;
+  const now = await us.leases.takeOver("run:1");
+  const guarded = (lease: typeof now) => us.database.transaction((tx) => us.leases.guard(tx, lease));
+
+  expect(await us.leases.renew(before)).toBe(false);
+  await us.leases.release(before);
+  await expect(guarded(before)).rejects.toMatchObject({ code: "FENCED" });
+
+  expect(await us.leases.renew(now)).toBe(true);
+  await guarded(now);
+});
+
+test("a lease that was released is not renewed, and allows no write", async () => {
+  await using db = await testDatabase();
+  await using us = await member(db.url);
+  const lease = (await us.leases.acquire("run:1"))!;
+  await us.leases.release(lease);
+
+  expect(await us.leases.renew(lease)).toBe(false);
+  await expect(us.database.transaction((tx) => us.leases.guard(tx, lease))).rejects.toMatchObject({ code: "FENCED" });
+});
+
+test("a process that was taken over gets no lease", async () => {
+  await using db = await testDatabase();
+  await using us = await member(db.url);
+  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()" });
+
+  await expect(us.leases.acquire("run:1")).rejects.toMatchObject({ code: "FENCED" });
+  expect(await db.database.query({ text: "select name from dure.leases where holder is not null" })).toEqual([]);
+});
+
 test("of many that reach for one name at once, one gets it", async () => {
   await using db = await testDatabase();
   await using first = await member(db.url);

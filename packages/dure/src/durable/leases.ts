@@ -2,6 +2,7 @@ import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
+import { confirmHold } from "./lease-proof.ts";
 import { DEAD_AFTER, fenced, RENEW_EVERY, type ProcessLease } from "./processes.ts";
 
 /**
@@ -35,6 +36,16 @@ export class Leases {
   /** Free for others at once. A lease that is lost already is left alone. */
   async release(lease: Lease): Promise<void> {
     await this.#options.database.query(RELEASE, [lease.name, lease.holder, lease.epoch]);
+  }
+
+  /** Before work under `name` asks or pays for something outside: throws FENCED when it is no longer this process's. */
+  async confirm(name: string): Promise<void> {
+    const { lease, database } = this.#options;
+    const look = async (): Promise<void> => {
+      const [held] = await database.query(HELD, [name, lease.id, lease.epoch]);
+      if (!held) throw fenced(`${lease.id} as holder of ${name}`, "taken-over");
+    };
+    await confirmHold({ isFresh: () => lease.isFresh, clock: this.#clock, look });
   }
 
   /** Reads the lease row FOR KEY SHARE: until `tx` ends nobody takes it over; throws FENCED if somebody has. */
@@ -126,6 +137,13 @@ export interface LeasesOptions {
 }
 
 const LOCK_NOT_AVAILABLE = "55P03";
+
+const HELD = {
+  name: "lease.held",
+  text: `
+    select from dure.leases l join dure.processes p on p.id = l.holder
+     where l.name = $1 and l.holder = $2 and p.epoch = $3 and p.ended_at is null`,
+};
 
 const CREATE = { name: "lease.create", text: "insert into dure.leases (name) values ($1) on conflict (name) do nothing" };
 

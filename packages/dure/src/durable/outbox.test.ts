@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { DureError } from "../kernel/errors.ts";
 import { decideStep, enqueue, Outbox, type GivenUp, type NewEntry } from "./outbox.ts";
 import { testDatabase, type TestDatabase } from "./test-database.ts";
-import { joinTeam, Member } from "./test-members.ts";
+import { betweenLookAndWrite, joinTeam, Member } from "./test-members.ts";
 
 const QUICK = { attempts: 4, firstRetryMs: 10, timeoutMs: 500 };
 
@@ -228,6 +228,203 @@ test("an entry whose last attempt failed but arrived is not called failed", asyn
   outbox.start();
 
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "failed" });
+});
+
+test("what a living process is sending is sent by nobody else, and nothing behind it", async () => {
+  await using db = await testDatabase();
+  await using first = await joinTeam(db.url);
+  await using second = await joinTeam(db.url);
+  await using sending = new Outbox(first);
+  await using looking = new Outbox(second);
+  const begun = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  sending.handle("desk", {
+    send: async () => {
+      begun.resolve();
+      await end.promise;
+    },
+  });
+  const left: string[] = [];
+  looking.handle("desk", { send: async (_payload, { key }) => void left.push(key) });
+  await enqueue(db.database, [anEntry(1)]);
+  sending.start();
+  await begun.promise;
+
+  await enqueue(db.database, [anEntry(2), anEntry(3, { ordering: "two" })]);
+  looking.start();
+
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sending", k2: "pending", k3: "sent" });
+  expect(left).toEqual(["k3"]);
+  end.resolve();
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "sent", k3: "sent" });
+});
+
+/** An entry that a process was sending when it ended. */
+async function leftBehind(db: TestDatabase, more: { attempts?: number } = {}): Promise<void> {
+  await db.database.query({ text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at) values ('process_dead', '', '', '', 1, '', clock_timestamp())" });
+  await db.database.query(
+    { text: "insert into dure.outbox (topic, ordering, key, payload, state, holder, holder_epoch, attempts) values ('desk', 'one', 'k1', 'null', 'sending', 'process_dead', 1, $1)" },
+    [more.attempts ?? 0],
+  );
+}
+
+test("what a process left behind that is ended, whatever its epoch, is taken by another", async () => {
+  await using db = await testDatabase();
+  await leftBehind(db);
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  outbox.handle("desk", { send: async () => {}, probe: async () => "happened" });
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent" });
+});
+
+test("an entry whose attempts are used up and that did not arrive is not sent once more", async () => {
+  await using db = await testDatabase();
+  await leftBehind(db, { attempts: QUICK.attempts });
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const send = vi.fn(async () => {});
+  outbox.handle("desk", { policy: QUICK, send, probe: async () => "not_happened" });
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed" });
+  expect(send).not.toHaveBeenCalled();
+});
+
+test("an entry does not leave before its time", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  outbox.handle("desk", { send: async () => {} });
+  await enqueue(us.database, [anEntry(1, { delayMs: 600_000 }), anEntry(2, { ordering: "two" })]);
+
+  outbox.start();
+
+  await expect.poll(() => states(db), { timeout: 20_000 }).toMatchObject({ k2: "sent" });
+  expect(await states(db)).toEqual({ k1: "pending", k2: "sent" });
+});
+
+test("no more entries leave at once than are allowed", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox({ ...us, concurrency: 2 });
+  const two = Promise.withResolvers<void>();
+  let open = 0;
+  let most = 0;
+  outbox.handle("desk", {
+    async send() {
+      most = Math.max(most, ++open);
+      if (open === 2) two.resolve();
+      await two.promise;
+      open -= 1;
+    },
+  });
+  await enqueue(us.database, [1, 2, 3, 4, 5, 6].map((n) => anEntry(n, { ordering: `o${n}` })));
+
+  outbox.start();
+
+  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 }).toEqual(new Set(["sent"]));
+  expect(most).toBe(2);
+});
+
+/** `rows`: the entry only writes rows, so that its mark and they are one transaction. */
+const KINDS = ["send", "rows"] as const;
+
+function deskHandler(kind: (typeof KINDS)[number], done: () => void): Parameters<Outbox["handle"]>[1] {
+  const run = async (): Promise<void> => done();
+  return { send: async () => {}, onSent: run, ...(kind === "rows" && { rows: { holds: () => true, run } }) };
+}
+
+const GIVEN_TO_ANOTHER = "update dure.outbox set holder = 'process_other', holder_epoch = 7";
+
+test("what came of a sending is recorded by the one that holds the entry alone", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  const outbox = new Outbox(us);
+  const done = vi.fn();
+  const sent = Promise.withResolvers<void>();
+  const send = async (): Promise<void> => {
+    await db.database.query({ text: GIVEN_TO_ANOTHER });
+    sent.resolve();
+  };
+  outbox.handle("desk", { send, onSent: async () => done() });
+  await enqueue(db.database, [anEntry(1)]);
+
+  outbox.start();
+  await sent.promise;
+  await outbox.stop();
+
+  expect(await db.database.query({ text: "select state, holder from dure.outbox" })).toEqual([{ state: "sending", holder: "process_other" }]);
+  expect(done).not.toHaveBeenCalled();
+});
+
+test("rows of an entry are written by the one that holds it alone", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  const outbox = new Outbox(us);
+  const done = vi.fn();
+  outbox.handle("desk", deskHandler("rows", done));
+  await enqueue(db.database, [anEntry(1)]);
+
+  await betweenLookAndWrite(db.database, us.id, { begin: () => outbox.start(), meanwhile: GIVEN_TO_ANOTHER });
+  await outbox.stop();
+
+  expect(await db.database.query({ text: "select state, holder from dure.outbox" })).toEqual([{ state: "sending", holder: "process_other" }]);
+  expect(done).not.toHaveBeenCalled();
+});
+
+test.for(KINDS)("a process that was taken over records nothing of what it has sent (%s)", async (kind) => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  const outbox = new Outbox(us);
+  const done = vi.fn();
+  outbox.handle("desk", deskHandler(kind, done));
+  await enqueue(db.database, [anEntry(1)]);
+
+  await betweenLookAndWrite(db.database, us.id, {
+    begin: () => outbox.start(),
+    meanwhile: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()",
+  });
+  await outbox.stop();
+
+  expect(await states(db)).toEqual({ k1: "sending" });
+  expect(done).not.toHaveBeenCalled();
+});
+
+test("a process that was taken over runs no transactional entry", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  await using outbox = new Outbox(us);
+  const run = vi.fn(async () => {});
+  outbox.handle("hook", { transactional: true, run });
+  await enqueue(db.database, [anEntry(1, { topic: "hook" })]);
+  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()" });
+
+  outbox.start();
+
+  await expect.poll(() => us.lease.state, { timeout: 20_000 }).toBe("fenced");
+  expect(run).not.toHaveBeenCalled();
+  expect(await states(db)).toEqual({ k1: "pending" });
+});
+
+test("a transactional entry that another process ran meanwhile is not run again", async () => {
+  await using db = await testDatabase();
+  await using us = await joinTeam(db.url);
+  const outbox = new Outbox(us);
+  const run = vi.fn(async () => {});
+  outbox.handle("hook", { transactional: true, run });
+  await enqueue(db.database, [anEntry(1, { topic: "hook" })]);
+
+  await betweenLookAndWrite(db.database, us.id, {
+    begin: () => outbox.start(),
+    meanwhile: "update dure.outbox set state = 'sent'",
+  });
+  await outbox.stop();
+
+  expect(run).not.toHaveBeenCalled();
 });
 
 test("a handler that does not answer is interrupted", async () => {

@@ -6,6 +6,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 import { EVENTS_TOPIC } from "./event-log.ts";
 import type { Notifications } from "./notify.ts";
+import { countsAsTry } from "./passing.ts";
 import type { ProcessLease } from "./processes.ts";
 
 /**
@@ -168,7 +169,7 @@ export class Outbox {
           await tx.query(SETTLE, [entry.id, "sent", JSON.stringify(result ?? null)]);
         });
       } catch (error) {
-        if (this.#signal.aborted || codeOf(error) === "FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE") throw error;
+        if (this.#signal.aborted || !countsAsTry(error)) throw error;
         failure = { kind: "error", error, phase: "send", verdict: { class: "transient", ...handler.classify?.(error), notSent: true } };
       }
     });
@@ -268,7 +269,7 @@ export class Outbox {
       });
     } catch (error) {
       const handler = entry && this.#handlers.get(entry.topic);
-      if (this.#signal.aborted || codeOf(error) === "FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE" || !entry || !handler?.transactional) throw error;
+      if (this.#signal.aborted || !countsAsTry(error) || !entry || !handler?.transactional) throw error;
       await this.#recordFailure(entry, handler, error);
       return true;
     } finally {

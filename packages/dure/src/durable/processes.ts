@@ -4,6 +4,7 @@ import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
+import { FRESH_MS, type LeaseProof } from "./lease-proof.ts";
 import { currentProcess, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
 
@@ -17,7 +18,7 @@ import type { Notifications } from "./notify.ts";
  *   signal is aborted, `onFenced` was called once, and the server leaves with exit code 75.
  * - *ended*: stopped in good order; others take what is left at once.
  */
-export class ProcessLease {
+export class ProcessLease implements LeaseProof {
   readonly id: string;
   /** Aborted, with a DureError FENCED or PROCESS_STOPPED, when this process must not work any longer. */
   readonly signal: AbortSignal;
@@ -28,6 +29,8 @@ export class ProcessLease {
   #state: ProcessState = "new";
   /** When the last successful renewal was sent, on the monotonic clock: never later than the database's `renewed_at`. */
   #renewedAt = 0;
+  /** The same by the wall clock, which goes on while a virtual machine sleeps. */
+  #renewedWall = 0;
   #lastTick = 0;
   #session: pg.Client | undefined;
   #lockHeld = false;
@@ -57,6 +60,12 @@ export class ProcessLease {
   /** The epoch under which this process writes; its rows carry it. */
   get epoch(): number {
     return this.#epoch;
+  }
+
+  /** See `LeaseProof`. A session that was lost is no proof either: others may see this process as gone. */
+  get isFresh(): boolean {
+    if (this.#state !== "held" || this.#session === undefined) return false;
+    return this.#clock.monotonic() - this.#renewedAt < FRESH_MS && this.#clock.now() - this.#renewedWall < FRESH_MS;
   }
 
   async start(): Promise<void> {
@@ -119,6 +128,7 @@ export class ProcessLease {
   async #begin(): Promise<void> {
     const { logger } = this.#options;
     this.#renewedAt = this.#clock.monotonic();
+    this.#renewedWall = this.#clock.now();
     const session = await this.#connect();
     const me = currentProcess();
     // The lock comes before the row: nobody sees this process without a sign of life.
@@ -147,11 +157,13 @@ export class ProcessLease {
     while (!this.signal.aborted) {
       try {
         const sentAt = this.#clock.monotonic();
+        const sentWall = this.#clock.now();
         const kept = await this.#renew();
         // A fence that fell meanwhile (the process stood still) is not undone by an answer from before.
         if (this.signal.aborted) return;
         if (!kept) return void this.fence("taken-over");
         this.#renewedAt = sentAt;
+        this.#renewedWall = sentWall;
         failures = 0;
         if (this.#clock.monotonic() - sentAt < DEAD_AFTER) this.#hold();
       } catch (error) {

@@ -53,6 +53,31 @@ test("a rule of others is swept with its own condition and age, and leaves rows 
   expect(us.retention.rules.map((rule) => rule.name)).toEqual([...DEFAULT_RULES.map((rule) => rule.name), "test"]);
 });
 
+test("what is not known, not recovered, or held by a living process is kept however old it is", async () => {
+  await using db = await testDatabase();
+  await using us = await sweeper(db.url);
+  await db.database.query({
+    text: `
+      insert into dure.effects (key, session_id, turn_id, tool, input, nonce, status, updated_at) values
+        ('of a session', 's1', 't', 'pay', '{}', 'n', 'done', now() - interval '8 days'),
+        ('asked about', null, 't', 'pay', '{}', 'n', 'unknown', now() - interval '8 days'),
+        ('nobody''s', null, 't', 'pay', '{}', 'n', 'unknown', now() - interval '8 days');
+      insert into dure.escalations (id, subject, type, severity, title) values ('e1', 'effect/asked about', 'effect_unknown', 'high', 't');
+      insert into dure.outbox (topic, ordering, key, payload, state, settled_at) values ('t', 'o', 'unknown', 'null', 'unknown', now() - interval '8 days');
+      insert into dure.processes (id, app_version, host, machine, pid, pid_started, started_at, ended_at, recovered_at) values
+        ('unrecovered', '', '', '', 1, '', now() - interval '9 days', now() - interval '8 days', null),
+        ('recovered', '', '', '', 1, '', now() - interval '9 days', now() - interval '8 days', now() - interval '8 days')`,
+  });
+  await db.database.query({ text: "insert into dure.leases (name, holder, epoch, renewed_at) values ('held', $1, 3, now() - interval '8 days'), ('free', null, 3, now() - interval '8 days'), ('dead', 'recovered', 3, now() - interval '8 days')" }, [us.id]);
+
+  const removed = await us.retention.sweep();
+
+  expect(Object.fromEntries(removed!)).toMatchObject({ outbox: 0, effects: 1, processes: 1, leases: 2 });
+  expect(await db.database.query({ text: "select key from dure.effects order by key" })).toEqual([{ key: "asked about" }, { key: "of a session" }]);
+  expect(await db.database.query({ text: "select id from dure.processes where id <> $1" }, [us.id])).toEqual([{ id: "unrecovered" }]);
+  expect(await db.database.query({ text: "select name from dure.leases where epoch = 3" })).toEqual([{ name: "held" }]);
+});
+
 test("one process sweeps at a time", async () => {
   await using db = await testDatabase();
   await using first = await sweeper(db.url);

@@ -5,6 +5,7 @@ import type { Database, Transaction } from "./database.ts";
 import { EVENTS_TOPIC } from "./event-log.ts";
 import { isGone, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
+import { FRESH_MS } from "./lease-proof.ts";
 import { DEAD_AFTER, PROCESSES_TOPIC, type ProcessLease } from "./processes.ts";
 
 /**
@@ -95,7 +96,7 @@ export class Takeover {
   async #look(): Promise<number> {
     const { database, lease } = this.#options;
     await lease.whenHeld({ signal: this.#signal }); // a suspended process cannot know who else is alive
-    const candidates = await database.query<Candidate>(LOOK, [lease.id, DEAD_AFTER]);
+    const candidates = await database.query<Candidate>(LOOK, [lease.id, DEAD_AFTER, FRESH_MS]);
     const disconnected = new Set<string>();
     for (const candidate of candidates) {
       const here = candidate.machine === this.#machine ? (isGone({ pid: candidate.pid, started: candidate.pid_started }) ? "gone" : "running") : "elsewhere";
@@ -202,7 +203,7 @@ interface Candidate {
 export function decideDeath(facts: {
   /** Not renewed for DEAD_AFTER, by the database's clock. */
   silent: boolean;
-  /** No connection of it, in a database that has been up since its last renewal. */
+  /** No connection of it, in a database that has been up since its last renewal, which is so old that it is no proof to itself. */
   disconnected: boolean;
   disconnectedBefore: boolean;
   /** What this machine's kernel says; `elsewhere` when it cannot know. */
@@ -242,6 +243,7 @@ const LOOK = {
     select p.id, p.epoch, p.machine, p.pid, p.pid_started, p.renewed_at::text as renewed,
            p.renewed_at < clock_timestamp() - $2::double precision * interval '1 millisecond' as silent,
            pg_postmaster_start_time() < p.renewed_at
+             and p.renewed_at < clock_timestamp() - $3::double precision * interval '1 millisecond'
              and not exists (
                select from pg_stat_activity a
                 where a.application_name = 'dure:' || p.id or starts_with(a.application_name, 'dure:' || p.id || ':')) as disconnected

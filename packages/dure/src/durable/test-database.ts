@@ -38,7 +38,7 @@ type Cluster = (typeof CLUSTERS)[number];
  */
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const { applicationName = "dure:test", cluster = "main", max } = options;
-  const { url, drop } = await createDatabase(cluster, options.migrated ?? true ? await migratedTemplate(cluster) : undefined);
+  const { url, drop } = options.migrated ?? true ? await createMigrated(cluster) : await createDatabase(cluster);
   const database = await Database.open({ url, applicationName, logger: silentLogger, clock: systemClock, ...(max ? { max } : {}) });
   return {
     database,
@@ -58,6 +58,7 @@ export async function testDatabaseUrl(): Promise<{ readonly url: string } & Asyn
 
 /** Stops the shared servers unless another process uses them; for the end of a whole test run. */
 export async function stopTestServer(): Promise<void> {
+  if (process.env["DURE_TEST_DATABASE_URL"] !== undefined) return; // it belongs to who started it
   for (const cluster of CLUSTERS) {
     const server = shared.get(cluster) ?? (existsSync(homeOf(cluster)) ? startShared(cluster) : undefined);
     shared.delete(cluster);
@@ -75,6 +76,21 @@ async function createDatabase(cluster: Cluster, template = "template1"): Promise
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => leave(serverUrl, name) };
 }
+
+/** Another run with other migrations may have swept the template meanwhile: then it is made anew. */
+async function createMigrated(cluster: Cluster): Promise<{ url: string; drop: () => Promise<void> }> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await createDatabase(cluster, await migratedTemplate(cluster));
+    } catch (error) {
+      if (codeOf(error) !== NO_SUCH_DATABASE || tries >= TEMPLATE_TRIES) throw error;
+      templates.delete(cluster);
+    }
+  }
+}
+
+const NO_SUCH_DATABASE = "3D000";
+const TEMPLATE_TRIES = 5;
 
 const templates = new Map<Cluster, Promise<string>>();
 

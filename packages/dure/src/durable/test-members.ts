@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { systemClock } from "../kernel/clock.ts";
 import { newId } from "../kernel/ids.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Database } from "./database.ts";
@@ -28,6 +29,35 @@ export async function joinTeam(url: string, options: Partial<ProcessLeaseOptions
       await database.close();
     },
   };
+}
+
+/**
+ * Holds the row of a process until a guarded write of it waits there, then runs the statement `meanwhile`: what happens between a
+ * process's look at the world and its write. `begin` sets the look off.
+ */
+export async function betweenLookAndWrite(database: Database, processId: string, { begin, meanwhile }: { begin: () => void; meanwhile: string }): Promise<void> {
+  const session = await database.connectSession(); // a transaction of the database itself is cut after 5 s
+  try {
+    await session.query("begin");
+    await session.query("select from dure.processes where id = $1 for update", [processId]);
+    begin();
+    await untilBlocked(database, "%dure.processes where id = $1 for key share%");
+    await session.query(meanwhile);
+    await session.query("commit");
+  } finally {
+    await session.end();
+  }
+}
+
+/** Resolves when a statement like this waits for a lock; rejects after 20 s. */
+export async function untilBlocked(database: Database, like: string): Promise<void> {
+  const deadline = systemClock.monotonic() + 20_000;
+  for (;;) {
+    const waiting = await database.query({ text: "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1" }, [like]);
+    if (waiting.length > 0) return;
+    if (systemClock.monotonic() > deadline) throw new Error(`no statement like ${like} waits for a lock`);
+    await systemClock.sleep(10);
+  }
 }
 
 /** A network between a process and its database that can be cut (reset) or go dead (silence), and be mended. */

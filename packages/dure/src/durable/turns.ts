@@ -3,7 +3,9 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
+import { sessionIdOfKey } from "../kernel/tenant.ts";
 import type { Database } from "./database.ts";
+import { confirmHold, type LeaseProof } from "./lease-proof.ts";
 import type { Notifications } from "./notify.ts";
 import { storable } from "./storable.ts";
 
@@ -199,6 +201,9 @@ export interface AnsweredService {
 /** Tells every process that a turn waits for somebody to take it. */
 export const UNATTENDED_TOPIC = "unattended";
 
+/** Events of one turn that are read at once: what a reader that stands still holds in memory. */
+export const READ_MOST = 100;
+
 const RETRY_FIRST_MS = 25;
 const RETRY_MOST_MS = 500;
 
@@ -211,8 +216,11 @@ export class TurnStore {
   readonly #notifications: Notifications;
   readonly #clock: Clock;
   readonly #holder: string;
+  readonly #proof: LeaseProof;
 
-  constructor(options: { database: Database; notifications: Notifications; clock: Clock; holder: string }) {
+  /** `proof`: of the process's lease. Without it nothing is looked up. */
+  constructor(options: { database: Database; notifications: Notifications; clock: Clock; holder: string; proof?: LeaseProof | undefined }) {
+    this.#proof = options.proof ?? { isFresh: true };
     this.#database = options.database;
     this.#notifications = options.notifications;
     this.#clock = options.clock;
@@ -234,7 +242,7 @@ export class TurnStore {
       return accepted;
     } catch (error) {
       const refusal = REFUSALS[codeOf(error) as keyof typeof REFUSALS];
-      throw refusal ? refusal(turn.session, messageOf(error)) : error;
+      throw refusal ? refusal(sessionIdOfKey(turn.session), messageOf(error)) : error;
     }
   }
 
@@ -328,6 +336,33 @@ export class TurnStore {
     return { outcome: answer.outcome, next: answer.next ?? null };
   }
 
+  /** Directly before a model call or something else outside. Throws `FencedError` when another process has the turn by now. */
+  async confirm(turn: string, epoch: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const statement = {
+      name: "turn_held",
+      text: "select exists (select from dure.turns where id = $1 and epoch = $2 and holder = $3 and status = 'running') as value",
+    };
+    const look = async (): Promise<void> => {
+      const isHeld = await this.#surely<boolean>(() => ({ ...statement, values: [turn, epoch, this.#holder] }), signal);
+      if (!isHeld) throw new FencedError(turn);
+    };
+    await confirmHold({ isFresh: () => this.#proof.isFresh, clock: this.#clock, look });
+  }
+
+  /** The same for the folding of a memory: false when the session has gone on meanwhile. */
+  async confirmFold(session: string, { rev, incarnation }: MemoryVersion, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
+    const statement = {
+      name: "fold_held",
+      text: "select exists (select from dure.sessions where id = $1 and memory_rev = $2 and incarnation = $3 and running_turn is null) as value",
+    };
+    let isSame = true;
+    const look = async (): Promise<void> => {
+      isSame = await this.#surely<boolean>(() => ({ ...statement, values: [session, rev, incarnation] }), signal);
+    };
+    await confirmHold({ isFresh: () => this.#proof.isFresh, clock: this.#clock, look });
+    return isSame;
+  }
+
   async stop(turn: string, tenant: string, by: string): Promise<"stopping" | "finished" | null> {
     const answer = await this.#surely<"stopping" | "finished" | null>(() => ({
       name: "stop_turn",
@@ -399,7 +434,7 @@ export class TurnStore {
     return this.#surely(() => ({ name: "approval_used", text: "select exists (select 1 from dure.escalations where id = $1 and used_at is not null) as value", values: [id] }), signal);
   }
 
-  /** Stored events after `after` and whether the turn is done; null when there is no such turn. */
+  /** Stored events after `after`, at most `READ_MOST`, and whether the turn is done; null when there is no such turn. */
   async read(turn: string, after: number): Promise<{ status: "queued" | "running" | "done"; rows: readonly (JournalRow & { at: number })[] } | null> {
     const rows = await this.#database.query<{ status: "queued" | "running" | "done"; seq: number | null; place: string; type: string; data: unknown; at: number }>(
       {
@@ -410,9 +445,9 @@ export class TurnStore {
             union all
             select t.done_seq, '', 'DONE', t.done, t.finished_at where t.done_seq > $2
           ) e on true
-          where t.id = $1 order by e.seq`,
+          where t.id = $1 order by e.seq limit $3`,
       },
-      [turn, after],
+      [turn, after, READ_MOST],
     );
     const first = rows[0];
     if (!first) return null;

@@ -41,6 +41,8 @@ export interface AgentRunEnvironment {
   noteAgent(trace: TraceAgent): void;
   /** Before each call that is not recorded, but for `once`; throws where somebody has asked for the end of the turn. */
   beginsWork(): void;
+  /** Directly before a model call, a tool or a step; throws where another process has the turn. */
+  goesOutside(): Promise<void>;
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
   /** The yes for exactly these arguments, or a turn that ends by asking for it. */
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
@@ -287,7 +289,7 @@ export class AgentRun {
           const model = this.#environment.resolve(attempt.llm);
           this.#environment.beginsWork();
           await this.#environment.reserve(agent, asked, model, path);
-          await journal.flushResults();
+          await this.#environment.goesOutside();
           const callEnded = this.#environment.callBegins();
           let noted: ModelCallRecord | undefined;
           const show = this.#shower(attempt.firstTokenSeen, continues);
@@ -412,7 +414,7 @@ export class AgentRun {
       });
     } else {
       this.#environment.beginsWork();
-      await journal.flushResults();
+      await this.#environment.goesOutside();
       const call = { ...context, key, attempt: 1 };
       outcome = await inToolSpan(name, () => this.#callPlain(name, tool, input, call), (ended) => (ended.status === "failed" ? ended.error.code : undefined));
     }
@@ -477,7 +479,7 @@ export class AgentRun {
     const past = journal.past(path, `step:${name}`);
     if (past?.record) return past.record.value as T;
     this.#environment.beginsWork();
-    await journal.flushResults();
+    await this.#environment.goesOutside();
     const value = await work(signal);
     signal.throwIfAborted();
     journal.record(path, `step:${name}`, value);

@@ -1,9 +1,13 @@
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import type { TenantView } from "../kernel/tenant.ts";
 
 /** One message of a person for a service. */
 export interface TurnRequest {
-  /** 1–200 characters of `[A-Za-z0-9._:@-]`. Source: docs/spec/conversation §6. */
+  /**
+   * 1–200 characters of `[A-Za-z0-9._:@-]`. Source: docs/spec/conversation §6. Each tenant has its own; the key
+   * `<tenant>/<id>`, as handlers and tools see it, is taken as well.
+   */
   readonly session: string;
   /** At most 64 KiB of UTF-8; may be empty only when `slots` are given. */
   readonly message: string;
@@ -28,6 +32,9 @@ export interface Caller {
   /** Scope of an `Idempotency-Key`: token id or address. */
   readonly name: string;
 }
+
+/** Who looks: a caller, or an administrator that sees all tenants (`null`). */
+export type Viewer = Omit<Caller, "tenant"> & { readonly tenant: TenantView };
 
 export interface AcceptOptions {
   readonly caller?: Caller | undefined;
@@ -66,6 +73,7 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
 }
 
 export interface SessionSummary {
+  /** As its tenant knows it; for a viewer of all tenants the key `<tenant>/<id>`. */
   readonly sessionId: string;
   readonly service: string;
   /** The first words of the first message. */
@@ -142,15 +150,15 @@ export interface Conversations {
   /** Accepts and reads in one. */
   turn(request: TurnRequest, options?: AcceptOptions & { signal?: AbortSignal }): TurnHandle;
   /** Stored events after `after` (0 = from the start), then live ones, from any process, until `DONE` was given. */
-  read(turnId: string, options: { after?: number; caller?: Caller; signal?: AbortSignal }): AsyncIterable<TurnFrame>;
+  read(turnId: string, options: { after?: number; caller?: Viewer; signal?: AbortSignal }): AsyncIterable<TurnFrame>;
   /** `{status, sessionId, lastSeq}` of a turn; throws `TURN_UNKNOWN`. */
-  find(turnId: string, options?: { caller?: Caller }): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
+  find(turnId: string, options?: { caller?: Viewer }): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
   /** Resolves when the stop is stored; the turn then ends in `DONE` with `TURN_STOPPED`. Throws `TURN_FINISHED` after `DONE`. */
-  stopTurn(turnId: string, options?: { caller?: Caller }): Promise<void>;
-  sessions(options: { caller?: Caller; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>>;
-  session(id: string, options?: { caller?: Caller }): Promise<SessionDetail>;
-  debug(id: string, options?: { caller?: Caller }): Promise<SessionDebug>;
-  completed(id: string, options?: { caller?: Caller }): Promise<readonly CompletedEntry[]>;
+  stopTurn(turnId: string, options?: { caller?: Viewer }): Promise<void>;
+  sessions(options: { caller?: Viewer; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>>;
+  session(id: string, options?: { caller?: Viewer }): Promise<SessionDetail>;
+  debug(id: string, options?: { caller?: Viewer }): Promise<SessionDebug>;
+  completed(id: string, options?: { caller?: Viewer }): Promise<readonly CompletedEntry[]>;
   /** Removes the session, its memory, turns and completed entries; a running turn is stopped first. */
-  forget(id: string, options?: { caller?: Caller }): Promise<void>;
+  forget(id: string, options?: { caller?: Viewer }): Promise<void>;
 }

@@ -186,11 +186,18 @@ describe("a limit", () => {
     await using limited = await join(db.url, { limits: { day: { tokens: 10_000_000 }, session: { tokens: 1_000_000 } } });
     await using free = await join(db.url, { limits: {} });
     for (const member of [limited, free]) await member.t.say("warm up", { session: member.processId });
-    const counts = [limited, free].map((member) => member.t.database.statements + member.database.statements);
+    // The least of several: on a busy machine what looks now and then falls into a turn.
+    const leastOf = async (member: typeof limited): Promise<number> => {
+      const costs: number[] = [];
+      for (let times = 0; times < 5; times++) {
+        const before = member.t.database.statements + member.database.statements;
+        await member.t.engine.turn({ session: member.processId, message: "hello" }).done;
+        costs.push(member.t.database.statements + member.database.statements - before);
+      }
+      return Math.min(...costs);
+    };
 
-    for (const member of [limited, free]) await member.t.engine.turn({ session: member.processId, message: "hello" }).done;
-
-    expect([limited, free].map((member, index) => member.t.database.statements + member.database.statements - counts[index]!)).toEqual([3, 2]);
+    expect([await leastOf(limited), await leastOf(free)]).toEqual([3, 2]);
   });
 
   test("of a day begins anew at midnight of the team's time zone", async () => {

@@ -623,6 +623,46 @@ test.for([
   expect((await t.say("once more")).done.error?.code).toBe("APPROVAL_PENDING"); // it does not stand for another call
 });
 
+test("a yes allows the call that was shown: one with other arguments is asked for anew", async () => {
+  const desk = new Desk();
+  const openTicket = ticketTool(desk, { approval: true });
+  const handler = flow(async (turn) => {
+    const subject = turn.escalation ? "another" : "shown";
+    await turn.call("openTicket", openTicket, { subject }, { key: [subject] });
+    return turn.done({ message: "made" });
+  });
+  await using t = await startTestEngine({ ...helperService({ openTicket }), flows: { DEFAULT: handler } });
+  const inbox = inboxOf(t);
+  await t.say("buy it");
+  const { items: [shown] } = await inbox.list({ tenant: "", status: "open" });
+
+  const { turn } = await inbox.answer(shown!.id, { value: "approve" }, { tenant: "", name: "boss" });
+
+  expect(await lastEvent(t, turn!)).toMatchObject({ data: { error: { code: "APPROVAL_PENDING" } } });
+  expect(desk.booked).toEqual([]);
+  const { items } = await inbox.list({ tenant: "", status: "open" });
+  expect(items.map(({ context }) => context["input"])).toContainEqual({ subject: "another" });
+});
+
+test("a yes to one tool allows no other tool with the same arguments", async () => {
+  const desk = new Desk();
+  const tools = { openTicket: ticketTool(desk, { approval: true }), closeTicket: ticketTool(desk, { approval: true }) };
+  const handler = flow(async (turn) => {
+    const name = turn.escalation ? "closeTicket" : "openTicket";
+    await turn.call(name, tools[name], { subject: "printer" }, { key: [name] });
+    return turn.done({ message: "made" });
+  });
+  await using t = await startTestEngine({ ...helperService(tools), flows: { DEFAULT: handler } });
+  const inbox = inboxOf(t);
+  await t.say("open it");
+  const { items: [shown] } = await inbox.list({ tenant: "", status: "open" });
+
+  const { turn } = await inbox.answer(shown!.id, { value: "approve" }, { tenant: "", name: "boss" });
+
+  expect(await lastEvent(t, turn!)).toMatchObject({ data: { error: { code: "APPROVAL_PENDING" } } });
+  expect(desk.booked).toEqual([]);
+});
+
 test("a call that an earlier yes allowed and that a death cut off is not asked for again", async () => {
   const desk = new Desk();
   const booked = Promise.withResolvers<void>();

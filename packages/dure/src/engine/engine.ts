@@ -4,17 +4,18 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { sessionIdFor, sessionIdOfKey, sessionKey } from "../kernel/tenant.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
+import type { LeaseProof } from "../durable/lease-proof.ts";
 import type { Notifications } from "../durable/notify.ts";
-import { OtherServiceError, TurnStore, UNATTENDED_TOPIC, type Accepted, type AnsweredService, type ClaimedTurn } from "../durable/turns.ts";
+import { OtherServiceError, READ_MOST, TurnStore, UNATTENDED_TOPIC, type Accepted, type AnsweredService, type ClaimedTurn } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
 import { startAcceptSpan } from "../models/telemetry.ts";
 import type {
   AcceptedTurn,
   AcceptOptions,
-  Caller,
   CompletedEntry,
   Conversations,
   Page,
@@ -25,6 +26,7 @@ import type {
   TurnFrame,
   TurnHandle,
   TurnRequest,
+  Viewer,
 } from "./api.ts";
 import type { AttemptRules } from "./agent-run.ts";
 import type { Budgets } from "./budgets.ts";
@@ -47,6 +49,8 @@ export interface EngineOptions {
   readonly processId: string;
   /** Aborts when this process may write no more (its lease is lost) or stops. */
   readonly lease: AbortSignal;
+  /** What the process knows of its lease; looked at before each model call. Absent: it is trusted. */
+  readonly proof?: LeaseProof | undefined;
   readonly defaultLlm: Llm;
   /** Goes before every card: `DURE_MODEL`. */
   readonly everyLlm?: Llm | undefined;
@@ -129,7 +133,7 @@ export class Engine implements Conversations {
     this.#services = servicesByName(options.services);
     this.#default = options.services[0]!;
     const { database, notifications, clock, logger, processId, models } = options;
-    this.#store = new TurnStore({ database, notifications, clock, holder: processId });
+    this.#store = new TurnStore({ database, notifications, clock, holder: processId, proof: options.proof });
     this.#reader = new SessionReader(database);
     this.#environment = {
       store: this.#store,
@@ -217,7 +221,7 @@ export class Engine implements Conversations {
   }
 
   async accept(request: TurnRequest, options: AcceptOptions = {}): Promise<AcceptedTurn> {
-    checkRequest(request, this.#limits.messageBytes);
+    checkRequest(plainly(request, options.caller?.tenant ?? ""), this.#limits.messageBytes);
     if (this.#stopping) throw new DureError("SERVER_STOPPING", "This process is stopping and accepts nothing more.", { class: "unavailable", hint: "Try again; another process answers." });
     if (this.#runs.size >= RUNNING_MOST) throw new DureError("SERVER_BUSY", `${this.#runs.size} turns run here already.`, { class: "limit", hint: "Try again in a moment." });
     return this.#accept(request, options);
@@ -251,10 +255,10 @@ export class Engine implements Conversations {
     };
   }
 
-  async *read(turnId: string, options: { after?: number; caller?: Caller; signal?: AbortSignal } = {}): AsyncGenerator<TurnFrame> {
+  async *read(turnId: string, options: { after?: number; caller?: Viewer; signal?: AbortSignal } = {}): AsyncGenerator<TurnFrame> {
     const { signal, caller } = options;
     let after = options.after ?? 0;
-    if (caller && caller.tenant !== "") await this.find(turnId, { caller });
+    if (caller && caller.tenant !== "" && caller.tenant !== null) await this.find(turnId, { caller });
     for (;;) {
       signal?.throwIfAborted();
       const run = this.#runs.get(turnId);
@@ -264,12 +268,14 @@ export class Engine implements Conversations {
         const leave = run.journal.listen((frame) => queue.push(frame));
         void run.finished.then(() => queue.end());
         try {
-          if (toldBefore > after) {
-            for (const row of (await this.#rows(turnId, after, signal)).rows) {
+          while (toldBefore > after) {
+            const { rows } = await this.#rows(turnId, after, signal);
+            for (const row of rows) {
               if (row.seq > toldBefore) break;
               after = row.seq;
               yield { seq: row.seq, event: { type: row.type, data: row.data } as TurnEvent };
             }
+            if (rows.length < READ_MOST || rows.at(-1)!.seq >= toldBefore) break;
           }
           let told = toldBefore;
           for await (const frame of queue.frames(signal)) {
@@ -294,6 +300,7 @@ export class Engine implements Conversations {
           yield { seq: row.seq, event: { type: row.type, data: row.data } as TurnEvent };
           if (row.type === "DONE") return;
         }
+        if (rows.length === READ_MOST) continue;
         if (status === "done") return;
         await wake.wait(READ_EVERY_MS, signal);
       } finally {
@@ -302,46 +309,49 @@ export class Engine implements Conversations {
     }
   }
 
-  async find(turnId: string, { caller }: { caller?: Caller } = {}): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
-    const found = await this.#reader.turn(turnId, caller?.tenant ?? "");
+  async find(turnId: string, { caller }: { caller?: Viewer } = {}): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
+    const found = await this.#reader.turn(turnId, viewOf(caller));
     if (!found) throw turnUnknown(turnId);
-    return { ...found, lastSeq: Math.max(found.lastSeq, this.#runs.get(turnId)?.journal.told ?? 0) };
+    const { status, sessionId } = found;
+    return { status, sessionId, lastSeq: Math.max(found.lastSeq, this.#runs.get(turnId)?.journal.told ?? 0) };
   }
 
-  async stopTurn(turnId: string, { caller }: { caller?: Caller } = {}): Promise<void> {
-    const answer = await this.#store.stop(turnId, caller?.tenant ?? "", caller?.name ?? "");
+  async stopTurn(turnId: string, { caller }: { caller?: Viewer } = {}): Promise<void> {
+    const tenant = viewOf(caller) ?? (await this.#reader.turn(turnId, null))?.tenant;
+    const answer = tenant === undefined ? null : await this.#store.stop(turnId, tenant, caller?.name ?? "");
     if (answer === null) throw turnUnknown(turnId);
     if (answer === "finished") throw new DureError("TURN_FINISHED", `The turn ${turnId} has ended already.`, { class: "conflict", hint: "There is nothing to stop." });
     this.#runs.get(turnId)?.stop();
   }
 
-  sessions(options: { caller?: Caller; limit?: number; cursor?: string; search?: string } = {}): Promise<Page<SessionSummary>> {
-    return this.#reader.list({ ...options, tenant: options.caller?.tenant ?? "" });
+  sessions(options: { caller?: Viewer; limit?: number; cursor?: string; search?: string } = {}): Promise<Page<SessionSummary>> {
+    return this.#reader.list({ ...options, tenant: viewOf(options.caller) });
   }
 
-  session(id: string, { caller }: { caller?: Caller } = {}): Promise<SessionDetail> {
-    return this.#reader.detail(id, caller?.tenant ?? "", {
+  session(id: string, { caller }: { caller?: Viewer } = {}): Promise<SessionDetail> {
+    return this.#reader.detail(id, viewOf(caller), {
       locale: this.#environment.locale,
       timeZone: this.#environment.timeZone,
       leafOf: (name) => leavesOf(this.#services.get(name)),
     });
   }
 
-  debug(id: string, { caller }: { caller?: Caller } = {}): Promise<SessionDebug> {
-    return this.#reader.debug(id, caller?.tenant ?? "");
+  debug(id: string, { caller }: { caller?: Viewer } = {}): Promise<SessionDebug> {
+    return this.#reader.debug(id, viewOf(caller));
   }
 
-  completed(id: string, { caller }: { caller?: Caller } = {}): Promise<readonly CompletedEntry[]> {
-    return this.#reader.completed(id, caller?.tenant ?? "");
+  completed(id: string, { caller }: { caller?: Viewer } = {}): Promise<readonly CompletedEntry[]> {
+    return this.#reader.completed(id, viewOf(caller));
   }
 
-  async forget(id: string, { caller }: { caller?: Caller } = {}): Promise<void> {
-    const tenant = caller?.tenant ?? "";
+  async forget(id: string, { caller }: { caller?: Viewer } = {}): Promise<void> {
+    const view = viewOf(caller);
     const { clock } = this.#options;
     // A turn that runs ends first, so that nothing writes to a session that is gone.
     for (let tries = 0; ; tries++) {
-      const running = await this.#reader.runningTurn(id, tenant);
-      if (running === undefined) throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, { class: "not-found", hint: "Check the session id." });
+      const session = await this.#reader.running(id, view);
+      if (session === undefined) throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, { class: "not-found", hint: "Check the session id." });
+      const { turn: running, tenant } = session;
       if (running === null && (await this.#reader.forget(id, tenant))) return;
       if (running !== null) {
         await this.stopTurn(running, caller ? { caller } : {}).catch((error: unknown) => {
@@ -379,13 +389,14 @@ export class Engine implements Conversations {
   async #acceptFor(service: Addressee, turn: string, request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
     const { clock, lease } = this.#options;
     const { caller = { tenant: "", name: "" }, key, path = "turn", author = "person" } = options;
+    const session = sessionKey(caller.tenant, request.session);
     const input = {
       ...(request.slots && { slots: request.slots }),
       ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
       ...(request.background !== undefined && { background: request.background }),
     };
     this.#accepting.add(turn);
-    const span = startAcceptSpan({ turn, session: request.session, service: service.name }, options.traceParent);
+    const span = startAcceptSpan({ turn, session, service: service.name }, options.traceParent);
     const { traceParent } = span;
     const late = new AbortController();
     const cancel = clock.after(ACCEPT_WITHIN_MS, () =>
@@ -395,7 +406,7 @@ export class Engine implements Conversations {
       const accepted: Accepted = await this.#store.accept(
         {
           turn,
-          session: request.session,
+          session,
           tenant: caller.tenant,
           service: service.name,
           ...(service.assumed && { assumed: true }),
@@ -409,8 +420,8 @@ export class Engine implements Conversations {
           locale: request.locale,
           time_zone: request.timeZone,
           trace_parent: traceParent,
-          ...(key !== undefined && { idempotency: { caller: caller.name, path, key, body_hash: hashOf(request) } }),
-          events: [{ type: "turn.accepted", role: "conversation", session: request.session, turn, service: service.name, data: { author } }],
+          ...(key !== undefined && { idempotency: { caller: caller.name, path, key, body_hash: hashOf(plainly(request, caller.tenant)) } }),
+          events: [{ type: "turn.accepted", role: "conversation", tenant: caller.tenant, session, turn, service: service.name, data: { author } }],
         },
         { signal: AbortSignal.any([lease, late.signal]) },
       );
@@ -437,7 +448,7 @@ export class Engine implements Conversations {
         });
       }
       if (accepted.outcome === "accepted" && accepted.stopped) this.#runs.get(accepted.stopped)?.stop();
-      return { turnId: accepted.turn, sessionId: accepted.session, status: accepted.status, repeated: accepted.outcome === "repeated" };
+      return { turnId: accepted.turn, sessionId: sessionIdFor(caller.tenant, accepted.session), status: accepted.status, repeated: accepted.outcome === "repeated" };
     } catch (error) {
       if (!(error instanceof OtherServiceError)) span.end(error);
       if (!lease.aborted) throw error;
@@ -607,6 +618,17 @@ export class Engine implements Conversations {
   #wakeAll(): void {
     for (const turnId of this.#waiters.keys()) this.#wake(turnId);
   }
+}
+
+/** Whose things a viewer sees; without one, those that have no tenant. */
+function viewOf(viewer: Viewer | undefined): Viewer["tenant"] {
+  return viewer === undefined ? "" : viewer.tenant;
+}
+
+/** The same request with the id of its session where the tenant's key was given. */
+function plainly(request: TurnRequest, tenant: string): TurnRequest {
+  const isKey = tenant !== "" && request.session.startsWith(`${tenant}/`);
+  return isKey ? { ...request, session: sessionIdOfKey(request.session) } : request;
 }
 
 /** The service that a message is for, wherever it runs. */

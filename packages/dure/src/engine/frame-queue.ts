@@ -1,20 +1,30 @@
 import { DureError } from "../kernel/errors.ts";
+import { roughBytes } from "../kernel/json.ts";
 import type { TurnFrame } from "./api.ts";
 
-/** Frames that may wait for one reader. Beyond, the reader is cut off and can resume. Source: our choice. */
+/** Frames that may wait for one reader, and about their bytes. Beyond, the reader is cut off and can resume. */
 const FRAMES_MOST = 10_000;
+const BYTES_MOST = 4 * 1024 * 1024;
 
 /** Frames on their way to one reader. */
 export class FrameQueue {
   readonly #frames: TurnFrame[] = [];
+  #bytes = 0;
   #ended = false;
   #overflown = false;
   #wake: () => void = () => {};
 
   push(frame: TurnFrame): void {
-    if (this.#frames.length >= FRAMES_MOST) this.#overflown = true;
+    this.#bytes += roughBytes(frame.event);
+    if (this.#overflown || this.#frames.length >= FRAMES_MOST || this.#bytes > BYTES_MOST) this.#overflow();
     else this.#frames.push(frame);
     this.#wake();
+  }
+
+  /** What waits is let go at once, not only when the reader looks. */
+  #overflow(): void {
+    this.#overflown = true;
+    this.#frames.length = 0;
   }
 
   end(): void {
@@ -29,11 +39,13 @@ export class FrameQueue {
       for (let at = 0; ; ) {
         signal?.throwIfAborted();
         if (this.#overflown) {
-          throw new DureError("READER_TOO_SLOW", `A reader of a turn was more than ${FRAMES_MOST} frames behind.`, { class: "limit", hint: "Read on from the last id." });
+          throw new DureError("READER_TOO_SLOW", `A reader of a turn was more than ${FRAMES_MOST} frames or ${BYTES_MOST} bytes behind.`, { class: "limit", hint: "Read on from the last id." });
         }
         if (at < this.#frames.length) {
-          yield this.#frames[at++]!;
+          const frame = this.#frames[at++]!;
+          this.#bytes -= roughBytes(frame.event);
           if (at === this.#frames.length) at = this.#frames.length = 0;
+          yield frame;
           continue;
         }
         if (this.#ended) return;

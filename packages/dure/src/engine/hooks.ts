@@ -2,6 +2,7 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { isObject, type Json } from "../kernel/json.ts";
 import { titled, type NewEscalation } from "../kernel/escalation.ts";
+import { tenantOfKey } from "../kernel/tenant.ts";
 import type { OutsideHandler } from "../durable/outbox.ts";
 import { storable } from "../durable/storable.ts";
 import { raiseEscalations } from "../escalations/inbox.ts";
@@ -117,7 +118,7 @@ function givenUpEscalation(hook: HookPayload, { key, attempts, error }: { key: s
     type: "delivery",
     severity: "high",
     subject: `hook/${key}`,
-    ...(session && { tenant: session.tenant }),
+    tenant: session?.tenant ?? tenantOfKey(hook.session),
     source: { session: hook.session, turn: hook.turn, service: hook.service },
     ...titled(isEnglish ? `The hook ${hook.type} of ${hook.service} was not delivered in ${attempts} tries.` : `“${hook.service}”의 후속 작업 ${hook.type}을(를) ${attempts}번 시도했지만 처리하지 못했어요.`),
     context: { key, type: hook.type, because: error, data: hook.data ?? null },

@@ -1,7 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf, messageOf } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { TurnStore } from "../durable/turns.ts";
+import type { MemoryVersion, TurnStore } from "../durable/turns.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../models/model.ts";
 import type { Models } from "../models/models.ts";
@@ -91,7 +91,7 @@ export class MemoryFolder {
       let folded: Memory;
       try {
         if (!options.enableSummary) throw new Error("summaries are turned off");
-        folded = { rawHistory: recent, summaryText: await this.#summarize({ session, service }, memory, memory.rawHistory.slice(0, memory.rawHistory.length - recent.length), options) };
+        folded = { rawHistory: recent, summaryText: await this.#summarize({ session, service, version: found }, memory, memory.rawHistory.slice(0, memory.rawHistory.length - recent.length), options) };
       } catch (error) {
         if (this.#stop.signal.aborted || lease.aborted || codeOf(error) === "SESSION_BUSY") return;
         if (options.enableSummary) logFailure(logger, error, { session }, "a memory could not be folded; the old summary stays");
@@ -105,14 +105,15 @@ export class MemoryFolder {
   }
 
   /** The call is charged like every other: to the agent `memory`, the session and the team. Without room for it nothing is asked, as after any failure. */
-  async #summarize(whose: { session: string; service: string }, memory: Memory, older: Memory["rawHistory"], options: MemoryOptions): Promise<string> {
-    const { models, defaultLlm, lease, budgets } = this.#options;
+  async #summarize(whose: FoldedSession, memory: Memory, older: Memory["rawHistory"], options: MemoryOptions): Promise<string> {
+    const { models, defaultLlm, lease, budgets, store } = this.#options;
     const { session, service } = whose;
     const dialog = older.map(({ role, content }) => `${role}: ${content}`).join("\n");
     const prompt = (options.summaryPrompt ?? SUMMARY_PROMPT).replaceAll("{memory_block}", () => memory.summaryText).replaceAll("{dialog}", () => dialog);
     const model = models.resolve(options.summaryModel === undefined ? defaultLlm : parseModelName(options.summaryModel));
     const request: ModelRequest = { messages: [{ role: "user", text: prompt }] };
     const signal = AbortSignal.any([this.#stop.signal, lease]);
+    if (!(await store.confirmFold(session, whose.version, { signal }))) throw movedOn(session); // before it is charged for
     const charged = await budgets?.charge({ session, path: `memory/${session}`, service, agent: MEMORY_AGENT, isConversation: true }, request, model);
     let record: ModelCallRecord | undefined;
     let answer: ModelAnswer;
@@ -126,10 +127,21 @@ export class MemoryFolder {
     return text;
   }
 
-  async #note({ session, service }: { session: string; service: string }, record: ModelCallRecord): Promise<void> {
+  async #note({ session, service }: FoldedSession, record: ModelCallRecord): Promise<void> {
     const { store, logger } = this.#options;
     await store.noteCalls(session, service, [storedCall(MEMORY_AGENT, record)]).catch((error: unknown) => {
       logger.warn({ session, error: messageOf(error) }, "the model call of a fold could not be recorded");
     });
   }
+}
+
+interface FoldedSession {
+  readonly session: string;
+  readonly service: string;
+  readonly version: MemoryVersion;
+}
+
+/** Somebody talked meanwhile: what would be folded is no longer what stands there. */
+function movedOn(session: string): DureError {
+  return new DureError("SESSION_BUSY", `The session ${session} has gone on since its memory was read.`, { class: "conflict" });
 }

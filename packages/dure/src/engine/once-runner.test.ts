@@ -112,6 +112,32 @@ test.for([
   expect(at).toHaveLength(calls);
 });
 
+test.for([
+  ["happened", "done", { status: "done", result: "receipt" }],
+  ["failed", "failed", { status: "failed", error: { code: "NO_FUNDS" } }],
+] as const)("what is known to have %s under a key is not done again", async ([, status, expected]) => {
+  let calls = 0;
+  const ledger: EffectLedger = {
+    intent: async () => ({ outcome: "known", status, attempts: 1, result: "receipt", error: { code: "NO_FUNDS", message: "refused" }, input: {}, sent_ago_ms: 10 }),
+    settle: async () => {},
+  };
+  const transfer = tool({ description: "Books.", inputSchema: z.object({}), effect: "once", recover: "replay", execute: () => void calls++ });
+  const call = { tool: transfer, name: "transfer", input: {}, key: "k", context: { session: "s", turn: "turn_1", agent: "a" } };
+
+  const outcome = await new OnceRunner({ ledger, clock: stillClock() }).run(call, { signal: new AbortController().signal });
+
+  expect(outcome).toMatchObject(expected);
+  expect(calls).toBe(0);
+});
+
+test("a no counts only when it was asked for after the call can no longer be on its way", async () => {
+  const { at, run } = anOutside({ timeout: "5s", settle: "2s", execute: cut, probe: async () => "not_happened" });
+
+  await expect(run()).rejects.toMatchObject({ code: "EFFECT_UNKNOWN" });
+  const pauses = at.slice(1).map((time, index) => time - at[index]!);
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(7_000);
+});
+
 test("calls that follow one another share one minute in which the outside may say nothing", async () => {
   let probes = 0;
   const { at, run } = anOutside({ timeout: "25s", settle: "30s", execute: cut, probe: async () => (probes++ < 30 ? "not_happened" : "unknown") });

@@ -43,9 +43,10 @@ export async function* passThrough(
   const cancel = clock.after(remote.timeoutMs, () =>
     timeout.abort(new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable" })),
   );
+  const request = { ...facts, session: facts.sessionElsewhere };
   const call = { key: there.key, clock, signal: AbortSignal.any([signal, timeout.signal]), onBegun: (id: string): void => void (there.id = id) };
   try {
-    return yield* remote.protocol === "a2a" ? a2aTurn(remote, facts, call) : remoteTurn(remote, facts, call);
+    return yield* remote.protocol === "a2a" ? a2aTurn(remote, request, call) : remoteTurn(remote, request, call);
   } finally {
     cancel();
   }
@@ -57,7 +58,7 @@ export interface StopElsewhere extends TurnElsewhere {
 }
 
 /** Where the id is not known, with all that was said: the same request tells it. */
-export function stopOf(there: TurnElsewhere, { session, message, slots, confirmId, locale, timeZone }: TurnFacts): StopElsewhere {
+export function stopOf(there: TurnElsewhere, { sessionElsewhere: session, message, slots, confirmId, locale, timeZone }: TurnFacts): StopElsewhere {
   const about = { session, locale, timeZone };
   return { ...there, request: there.id === undefined ? { ...about, message, slots, confirmId } : { ...about, message: "" } };
 }

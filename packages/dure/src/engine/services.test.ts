@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { offlineModel } from "../models/offline.ts";
 import { createServer, startServer } from "../server/server.ts";
+import { MemoryTokenStore } from "../server/token-store.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
@@ -162,13 +163,13 @@ test("a model chooses the service; one that is unknown or fails falls to the def
 });
 
 /** A server over the engine, as another process would be. */
-async function serverOf(there: TestEngine): Promise<{ url: string; app: ReturnType<typeof createServer> } & AsyncDisposable> {
+async function serverOf(there: TestEngine, tokens = new MemoryTokenStore()): Promise<{ url: string; app: ReturnType<typeof createServer> } & AsyncDisposable> {
   const app = createServer({
     conversations: there.engine,
     events: { follow: async function* () {}, now: async () => "1.0.0", beforeLast: async () => "1.0.0" },
     health: async () => ({ ready: true, checks: {} }),
     metrics: async () => "",
-    auth: "open",
+    auth: tokens,
     devMode: true,
     logger: silentLogger,
     clock: systemClock,
@@ -371,10 +372,12 @@ test("a turn whose process dies goes on with the same turn on the other server, 
   const letGo = Promise.withResolvers<void>();
   const model = offlineModel("gated", async () => (await letGo.promise, "at last"));
   await using there = await startTestEngine(slowChat, { offline: [model] });
-  await using server = await serverOf(there);
+  const store = new MemoryTokenStore();
+  store.add("secret-of-the-far-server", { name: "far", scopes: ["chat"] });
+  await using server = await serverOf(there, store);
   const tokens = new Set<string | undefined>();
   server.app.server.on("request", ({ headers }: IncomingMessage) => void tokens.add(headers.authorization));
-  const far = remoteService(server.url, { name: "far", auth: () => "secret" });
+  const far = remoteService(server.url, { name: "far", auth: () => "secret-of-the-far-server" });
   await using here = await startTestEngine(far);
   const turn = here.engine.turn({ session: "s1", message: "hello" });
   for await (const event of turn) if (event.type === "AGENT_START") break;
@@ -390,7 +393,7 @@ test("a turn whose process dies goes on with the same turn on the other server, 
   expect(events.at(-1)).toMatchObject({ type: "DONE", data: { message: "at last" } });
   expect(events.filter(({ type }) => type === "AGENT_START").map(({ data }) => (data as { restart?: true }).restart)).toEqual([undefined, true]);
   expect(await codeThere(there)).toEqual([null]);
-  expect([...tokens]).toEqual(["Bearer secret"]);
+  expect([...tokens]).toEqual(["Bearer secret-of-the-far-server"]);
 });
 
 test("a turn that is stopped after its process has died ends on the other server too", async () => {

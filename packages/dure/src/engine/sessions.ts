@@ -1,5 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import { sessionIdFor, sessionKeyFor, type TenantView } from "../kernel/tenant.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import { forgetSession } from "../durable/sessions.ts";
@@ -22,6 +23,13 @@ interface SessionRow {
   readonly updated_at: number;
 }
 
+interface FoundTurn {
+  readonly status: "queued" | "running" | "done";
+  readonly sessionId: string;
+  readonly tenant: string;
+  readonly lastSeq: number;
+}
+
 /** Turns of a session's history that are given. Source: our choice; a page shows them at once. */
 const HISTORY_MOST = 100;
 const PAGE_DEFAULT = 50;
@@ -36,75 +44,79 @@ export class SessionReader {
   }
 
   /** Conversations of people; agents' own sessions of rooms and exchanges are seen there. */
-  async list(options: { tenant: string; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
+  async list(options: { tenant: TenantView; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
     const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
     const [before, beforeId] = options.cursor === undefined ? [null, null] : readCursor(options.cursor);
     const rows = await this.#database.query<SessionRow>(
       {
         text: `select id, service, title, running_turn, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions s
-          where tenant = $1 and id not like 'room:%' and id not like 'job:%' and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3)) and ($4::text is null or title ilike $4 or id ilike $4)
+          where ($1::text is null or tenant = $1) and id not like 'room:%' and id not like 'job:%' and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3))
+            and ($4::text is null or title ilike $4 or substr(id, case when tenant = '' then 1 else length(tenant) + 2 end) ilike $4)
           order by s.updated_at desc, s.id desc limit $5`, // the columns: their index has this order, the number that is selected has none
       },
       [options.tenant, before, beforeId, options.search ? `%${options.search.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%` : null, limit + 1],
     );
-    const items = rows.slice(0, limit).map(summaryOf);
+    const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return { items, nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+    return { items: items.map((row) => summaryOf(row, options.tenant)), nextCursor: rows.length > limit && last ? cursorOf(last) : null };
   }
 
-  async detail(id: string, tenant: string, defaults: { locale: string; timeZone: string; leafOf: (service: string) => readonly LeafService[] }): Promise<SessionDetail> {
+  async detail(id: string, tenant: TenantView, defaults: { locale: string; timeZone: string; leafOf: (service: string) => readonly LeafService[] }): Promise<SessionDetail> {
     const row = await this.#row(id, tenant);
     const leaves = defaults.leafOf(row.service);
     const leaf = leaves.find((service) => service.name === row.state.active) ?? leaves[0];
     const state = row.state.services?.[leaf?.name ?? row.service]?.value ?? (leaf?.kind === "service" ? (leaf.state?.initial() as JsonObject | undefined) : undefined) ?? {};
     const stage = (state as { stage?: unknown }).stage;
     return {
-      ...summaryOf(row),
+      ...summaryOf(row, tenant),
       locale: row.locale ?? defaults.locale,
       timeZone: row.time_zone ?? defaults.timeZone,
       state,
       stage: typeof stage === "string" ? stage : null,
-      history: await this.#history(id),
-      completed: await this.#completed(id),
+      history: await this.#history(row.id),
+      completed: await this.#completed(row.id),
     };
   }
 
-  async debug(id: string, tenant: string): Promise<SessionDebug> {
+  async debug(id: string, tenant: TenantView): Promise<SessionDebug> {
     const row = await this.#row(id, tenant);
     const memory = { ...EMPTY_MEMORY, ...row.memory };
     return {
       state: row.state,
       memory: { rawHistory: memory.rawHistory.map(({ role, content }) => ({ role, content })), summaryText: memory.summaryText },
-      completed: await this.#completed(id),
+      completed: await this.#completed(row.id),
     };
   }
 
-  async completed(id: string, tenant: string): Promise<readonly CompletedEntry[]> {
-    await this.#row(id, tenant);
-    return this.#completed(id);
+  async completed(id: string, tenant: TenantView): Promise<readonly CompletedEntry[]> {
+    const row = await this.#row(id, tenant);
+    return this.#completed(row.id);
   }
 
-  /** Undefined: no such session; null: nothing runs. */
-  async runningTurn(id: string, tenant: string): Promise<string | null | undefined> {
-    const [row] = await this.#database.query<{ running_turn: string | null }>({ text: "select running_turn from dure.sessions where id = $1 and tenant = $2" }, [id, tenant]);
-    return row?.running_turn;
+  /** Undefined: no such session; `turn` null: nothing runs. */
+  async running(id: string, tenant: TenantView): Promise<{ turn: string | null; tenant: string } | undefined> {
+    const [row] = await this.#database.query<{ running_turn: string | null; tenant: string }>(
+      { text: "select running_turn, tenant from dure.sessions where id = $1 and ($2::text is null or tenant = $2)" },
+      [sessionKeyFor(tenant, id), tenant],
+    );
+    return row && { turn: row.running_turn, tenant: row.tenant };
   }
 
   /** Removes everything of a session in which nothing runs; false when it is not there or is answering. */
   async forget(id: string, tenant: string): Promise<boolean> {
-    return forgetSession(this.#database, id, tenant);
+    return forgetSession(this.#database, sessionKeyFor(tenant, id), tenant);
   }
 
-  async turn(turnId: string, tenant: string): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number } | undefined> {
-    const [row] = await this.#database.query<{ status: "queued" | "running" | "done"; session_id: string; last_seq: number }>(
+  async turn(turnId: string, tenant: TenantView): Promise<FoundTurn | undefined> {
+    const [row] = await this.#database.query<{ status: FoundTurn["status"]; session_id: string; tenant: string; last_seq: number }>(
       {
         name: "find_turn",
-        text: `select t.status, t.session_id, coalesce(t.done_seq, (select max(seq) from dure.turn_events where turn_id = t.id and type <> 'RECORD'), 0)::int as last_seq
-          from dure.turns t join dure.sessions s on s.id = t.session_id where t.id = $1 and s.tenant = $2`,
+        text: `select t.status, t.session_id, s.tenant, coalesce(t.done_seq, (select max(seq) from dure.turn_events where turn_id = t.id and type <> 'RECORD'), 0)::int as last_seq
+          from dure.turns t join dure.sessions s on s.id = t.session_id where t.id = $1 and ($2::text is null or s.tenant = $2)`,
       },
       [turnId, tenant],
     );
-    return row && { status: row.status, sessionId: row.session_id, lastSeq: row.last_seq };
+    return row && { status: row.status, sessionId: sessionIdFor(tenant, row.session_id), tenant: row.tenant, lastSeq: row.last_seq };
   }
 
   async memoryOf(session: string): Promise<({ memory: Memory } & MemoryVersion) | undefined> {
@@ -128,10 +140,10 @@ export class SessionReader {
     return row;
   }
 
-  async #row(id: string, tenant: string): Promise<SessionRow> {
+  async #row(id: string, tenant: TenantView): Promise<SessionRow> {
     const [row] = await this.#database.query<SessionRow>(
-      { name: "session", text: "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and tenant = $2" },
-      [id, tenant],
+      { name: "session", text: "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and ($2::text is null or tenant = $2)" },
+      [sessionKeyFor(tenant, id), tenant],
     );
     if (!row) throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, { class: "not-found", hint: "Check the session id." });
     return row;
@@ -183,12 +195,12 @@ export class SessionReader {
   }
 }
 
-function summaryOf(row: SessionRow): SessionSummary {
-  return { sessionId: row.id, service: row.service, title: row.title, updatedAt: row.updated_at, runningTurn: row.running_turn };
+function summaryOf(row: SessionRow, view: TenantView): SessionSummary {
+  return { sessionId: sessionIdFor(view, row.id), service: row.service, title: row.title, updatedAt: row.updated_at, runningTurn: row.running_turn };
 }
 
-function cursorOf(last: SessionSummary): string {
-  return Buffer.from(JSON.stringify([last.updatedAt, last.sessionId])).toString("base64url");
+function cursorOf(last: SessionRow): string {
+  return Buffer.from(JSON.stringify([last.updated_at, last.id])).toString("base64url");
 }
 
 function readCursor(cursor: string): [number, string] {

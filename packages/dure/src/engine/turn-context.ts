@@ -70,7 +70,10 @@ export interface TurnMachinery {
 
 export interface TurnFacts {
   readonly turnId: string;
+  /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */
   readonly session: string;
+  /** What the session is called on other servers. */
+  readonly sessionElsewhere: string;
   /** How keys of effects begin: with this session, not with another that had its id before and may be known to the outside. */
   readonly effects: string;
   readonly message: string;
@@ -92,8 +95,9 @@ export interface TurnFacts {
  * A handler's view of its turn. After a crash the handler runs again from its top: what it did through this object
  * gives its recorded result, so everything that is not a function of the turn belongs into `step`, `now`, `random` or `id`.
  */
-export class TurnContext implements Omit<TurnFacts, "effects"> {
+export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewhere"> {
   readonly turnId: string;
+  /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */
   readonly session: string;
   readonly message: string;
   readonly slots: JsonObject | undefined;

@@ -64,6 +64,7 @@ export function doneEvent(held: ClaimedTurn, service: string, done: Done): NewPl
   return {
     type: "turn.done",
     role: "conversation",
+    tenant: held.tenant,
     session: held.session,
     turn: held.turn,
     service,

@@ -4,6 +4,7 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject, jsonCopy, type JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { TURN_EVENT_TYPES, type Done, type HookRecord, type TraceAgent, type TurnError, type TurnEvent } from "../kernel/turn-events.ts";
+import { sessionIdOfKey } from "../kernel/tenant.ts";
 import type { Llm } from "../models/card.ts";
 import type { ModelCall, ModelRequest } from "../models/model.ts";
 import { inToolSpan, inTurnSpan, noteFailure } from "../models/telemetry.ts";
@@ -377,6 +378,7 @@ export class TurnRun implements TurnMachinery {
     const there = turnElsewhere(remote.name, this.#facts, path);
     this.#elsewhere.set(path, there);
     await this.journal.begins(path, name);
+    await this.#goesOutside();
     const events = passThrough(remote, this.#facts, { there, clock: this.#environment.clock, signal: this.#signal });
     for (;;) {
       const step = await events.next();
@@ -447,6 +449,7 @@ export class TurnRun implements TurnMachinery {
         noteCall: (name, record, place) => this.journal.call(storedCall(name, record, place)),
         noteAgent: (trace) => this.#agents.push(trace),
         beginsWork: () => this.#stop.assertMayBegin(),
+        goesOutside: () => this.#goesOutside(),
         once: (once) => this.#runOnce(once),
         approvalFor: (name, tool, input) => this.#permitted(this.#approvals.of(name, tool, input)),
       },
@@ -459,6 +462,13 @@ export class TurnRun implements TurnMachinery {
     if (answer !== "stop") return;
     this.stop();
     throw new StoppedError();
+  }
+
+  /** What stands before it is stored, and the turn is still held: another process may have asked the same already. */
+  async #goesOutside(): Promise<void> {
+    const { turn, epoch } = this.held;
+    await this.journal.flushResults();
+    await this.#environment.store.confirm(turn, epoch, { signal: this.#environment.lease });
   }
 
   #callBegins(): () => void {
@@ -544,7 +554,7 @@ export class TurnRun implements TurnMachinery {
     const past = this.#past(path, `step:${name}`);
     if (past?.record) return past.record.value;
     this.#stop.assertMayBegin();
-    await this.journal.flushResults();
+    await this.#goesOutside();
     const value = await work(this.#signal);
     this.#signal.throwIfAborted();
     this.journal.record(path, `step:${name}`, value);
@@ -780,13 +790,23 @@ const LIVES_MOST = 10;
 /** Release and claim raise the epoch by one each. */
 const EPOCHS_MOST = 2 * LIVES_MOST;
 
+/** Characters of a session id. Source: docs/spec/conversation §6. */
+const SESSION_ID_MOST = 200;
+
+/** Another server knows nothing of our tenants. Two of them that say `ceo` must not meet there, so the incarnation, which no person knows, stands before it. */
+function sessionElsewhere({ session, incarnation }: ClaimedTurn): string {
+  const id = sessionIdOfKey(session);
+  return id === session ? id : `${incarnation}.${id}`.slice(0, SESSION_ID_MOST);
+}
+
 function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: string }): TurnFacts {
   const last = held.messages.at(-1);
   const input = (last?.input ?? {}) as { slots?: JsonObject; confirm_id?: string; escalation?: TurnFacts["escalation"]; background?: string };
   return {
     turnId: held.turn,
     session: held.session,
-    effects: `${held.session}/${held.incarnation}`,
+    sessionElsewhere: sessionElsewhere(held),
+    effects: `${sessionIdOfKey(held.session)}/${held.incarnation}`, // without the tenant, as it was before sessions were stored under it
     message: held.messages.map((message) => message.text).join("\n"),
     slots: input.slots,
     confirmId: input.confirm_id,

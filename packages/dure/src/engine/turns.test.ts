@@ -358,21 +358,35 @@ test("a turn that a dead process took with its last breath goes on elsewhere", a
 });
 
 test("the process that lost a turn writes nothing more into it", async () => {
-  const gate = gatedModel();
-  await using t = await startTestEngine(chatService(), { offline: [gate.model] });
+  const answers = ["of the life before", "of the life after"].map((text) => ({ text, asked: Promise.withResolvers<void>(), given: Promise.withResolvers<void>() }));
+  let calls = 0;
+  const model = offlineModel("two-lives", async () => {
+    const { text, asked, given } = answers[calls++]!;
+    asked.resolve();
+    await given.promise;
+    return text;
+  });
+  const [before, after] = answers as [(typeof answers)[number], (typeof answers)[number]];
+  await using t = await startTestEngine(chatService(), { offline: [model] });
   const { turnId } = await t.engine.accept({ session: "s1", message: "one" });
-  await gate.asked(1);
-  // Another process takes the turn while this one is frozen in its model call.
+  await before.asked.promise;
+  // Another process takes the turn while this one stands in its model call.
   await releaseAll(t);
-  await using other = await startTestEngine(chatService(), { on: { url: t.url }, offline: [gate.model] });
-  await gate.asked(2);
+  await using other = await startTestEngine(chatService(), { on: { url: t.url }, offline: [model] });
+  await after.asked.promise;
+  const journal = () => other.database.query({ text: "select place, type, data from dure.turn_events where turn_id = $1 order by seq" }, [turnId]);
+  const written = await journal();
 
-  gate.release();
+  before.given.resolve();
+  await t.engine.stop({ graceMs: 20_000 }); // its life of the turn has come to its end
+  const writtenThen = await journal();
+  after.given.resolve();
 
   const done = [];
-  for await (const { event } of other.engine.read(turnId)) if (event.type === "DONE") done.push(event);
-  expect(done).toHaveLength(1);
-  expect((await other.engine.session("s1")).history).toHaveLength(2);
+  for await (const { event } of other.engine.read(turnId)) if (event.type === "DONE") done.push(event.data.message);
+  expect(writtenThen).toEqual(written);
+  expect(done).toEqual(["of the life after"]);
+  expect((await other.engine.session("s1")).history.map(({ content }) => content)).toEqual(["one", "of the life after"]);
 });
 
 test.for([
@@ -777,10 +791,49 @@ test("another tenant's session does not exist", async () => {
   const theirs = { tenant: "b", name: "bob" };
   const { turnId } = await t.engine.accept({ session: "s1", message: "hello" }, { caller: mine });
 
-  await expect(t.engine.session("s1", { caller: theirs })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
-  await expect(t.engine.accept({ session: "s1", message: "hi" }, { caller: theirs })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  for (const session of ["s1", "a/s1"]) {
+    await expect(t.engine.session(session, { caller: theirs })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+    await expect(t.engine.forget(session, { caller: theirs })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  }
+  await expect(t.engine.accept({ session: "a/s1", message: "hi" }, { caller: theirs })).rejects.toMatchObject({ code: "SESSION_INVALID" });
   await expect(t.engine.find(turnId, { caller: theirs })).rejects.toMatchObject({ code: "TURN_UNKNOWN" });
+  await expect(t.engine.stopTurn(turnId, { caller: theirs })).rejects.toMatchObject({ code: "TURN_UNKNOWN" });
   expect((await t.engine.session("s1", { caller: mine })).sessionId).toBe("s1");
+});
+
+test("two tenants and a caller without one talk in sessions of the same id, each in its own", async () => {
+  await using t = await startTestEngine(chatService());
+  const said = { "": "hello of nobody", a: "hello of a", b: "hello of b" };
+  const callers = Object.keys(said).map((tenant) => ({ tenant, name: `token of ${tenant}` }));
+
+  for (const caller of callers) {
+    const turn = t.engine.turn({ session: "ceo", message: said[caller.tenant as keyof typeof said] }, { caller });
+    await turn.done;
+  }
+
+  for (const caller of callers) {
+    const { sessionId, history } = await t.engine.session("ceo", { caller });
+    const { items } = await t.engine.sessions({ caller });
+    expect([sessionId, items.map((item) => item.sessionId)]).toEqual(["ceo", ["ceo"]]);
+    expect(history.filter(({ role }) => role === "user").map(({ content }) => content)).toEqual([said[caller.tenant as keyof typeof said]]);
+  }
+  await t.engine.forget("ceo", { caller: callers[1]! });
+  await expect(t.engine.session("ceo", { caller: callers[1]! })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  expect((await t.engine.session("ceo", { caller: callers[2]! })).history).toHaveLength(2);
+});
+
+test("who sees all tenants finds every session under its tenant's name, and can forget it", async () => {
+  await using t = await startTestEngine(chatService());
+  const everyone = { tenant: null, name: "operator" };
+  for (const tenant of ["", "a"]) await t.engine.turn({ session: "ceo", message: "hello" }, { caller: { tenant, name: "" } }).done;
+
+  const { items } = await t.engine.sessions({ caller: everyone });
+  const theirs = await t.engine.session("a/ceo", { caller: everyone });
+  await t.engine.forget("a/ceo", { caller: everyone });
+
+  expect(items.map(({ sessionId }) => sessionId).toSorted()).toEqual(["a/ceo", "ceo"]);
+  expect(theirs.history).toHaveLength(2);
+  expect((await t.engine.sessions({ caller: everyone })).items.map(({ sessionId }) => sessionId)).toEqual(["ceo"]);
 });
 
 const anotherService = (name: string): Service => defineService({ name, agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: `${name}: ${turn.message}` })) } });

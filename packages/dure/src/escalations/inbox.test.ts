@@ -85,6 +85,41 @@ test("a dismissal closes it without a decision, once", async () => {
   await expect(world.inbox.dismiss("escalation_0", mina)).rejects.toMatchObject({ code: "ESCALATION_UNKNOWN" });
 });
 
+test("one of another tenant is neither read nor dismissed", async () => {
+  await using world = await openWorld();
+  const [raised] = await world.raise({});
+  const stranger = { tenant: "acme", name: "mallory" };
+
+  await expect(world.inbox.get(raised!.id, stranger)).rejects.toMatchObject({ code: "ESCALATION_UNKNOWN" });
+  await expect(world.inbox.dismiss(raised!.id, stranger)).rejects.toMatchObject({ code: "ESCALATION_UNKNOWN" });
+
+  expect(await world.inbox.get(raised!.id, mina)).toMatchObject({ status: "open" });
+});
+
+test("what is closed is not closed again", async () => {
+  await using world = await openWorld();
+  const [raised] = await world.raise({});
+  await world.inbox.answer(raised!.id, { value: "retry" }, mina);
+
+  // As by a sweep that had found it open.
+  const again = await world.database.query({ text: `select id from dure.close_escalation($1, 'dismissed', '{"value": "time"}', 'system')` }, [raised!.id]);
+
+  expect(again).toEqual([]);
+  expect(await world.inbox.get(raised!.id, mina)).toMatchObject({ status: "resolved", resolution: { value: "retry" }, resolvedBy: "mina" });
+  expect(await world.events()).toEqual([`new ${raised!.id}`, `resolved ${raised!.id}`]);
+});
+
+test("an answer about an effect that has settled meanwhile leaves the effect as it is", async () => {
+  await using world = await openWorld();
+  await world.database.query({ text: "insert into dure.effects (key, turn_id, tool, input, nonce, status) values ('pay/1', 'turn_1', 'pay', '{}', 'n', 'done')" });
+  const actions = [{ value: "happened", label: "Yes" }, { value: "not_happened", label: "No" }];
+  const [raised] = await world.raise({ type: "effect_unknown", context: { key: "pay/1" }, suggestedActions: actions });
+
+  await world.inbox.answer(raised!.id, { value: "not_happened" }, mina);
+
+  expect(await world.database.query({ text: "select status, error from dure.effects" })).toEqual([{ status: "done", error: null }]);
+});
+
 test("what nobody needs decided any more settles itself, and can be raised anew", async () => {
   await using world = await openWorld();
   const [raised] = await world.raise({});
@@ -147,6 +182,24 @@ test("one whose time has passed is dismissed by time, whoever notices first, and
   expect(told.toSorted()).toEqual([`${read!.id} dismissed time system`, `${answered!.id} dismissed time system`].toSorted());
   expect(anew).toMatchObject({ isNew: true });
   expect((await world.inbox.list({ tenant: "", status: "dismissed" })).items).toHaveLength(2);
+});
+
+test("one that is closed while a sweep is under way is not told by the sweep", async () => {
+  await using world = await openWorld();
+  const elsewhere = new Inbox({ database: world.database, notifications: { publish: () => {} } });
+  const [first] = await world.raise({ subject: "a" });
+  const [second] = await world.raise({ subject: "b" });
+  await world.database.query({ text: "update dure.escalations set expires_at = created_at" });
+  const told: string[] = [];
+  world.inbox.onResolved({}, async (_tx, { id }) => {
+    told.push(id);
+    if (id === first!.id) await elsewhere.expire(10);
+  });
+
+  await world.inbox.expire(10);
+
+  expect(told).toEqual([first!.id]);
+  expect(await world.inbox.get(second!.id, mina)).toMatchObject({ status: "dismissed" });
 });
 
 test("the list is filtered by everything that it shows, and read in pages without gap or repeat", async () => {

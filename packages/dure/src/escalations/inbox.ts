@@ -1,6 +1,7 @@
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { NOTE_MOST, type Escalation, type EscalationSeverity, type EscalationSource, type EscalationStatus, type EscalationStep, type EscalationType, type NewEscalation } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
+import type { TenantView } from "../kernel/tenant.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
@@ -11,7 +12,8 @@ export const ESCALATIONS_TOPIC = "escalations";
 
 /** Who answers: a person of a tenant, or an agent in their place. */
 export interface Answerer {
-  readonly tenant: string;
+  /** Null: an administrator who sees all tenants. */
+  readonly tenant: TenantView;
   readonly name: string;
 }
 
@@ -31,7 +33,7 @@ export interface RaisedEscalation {
 }
 
 export interface EscalationFilter {
-  readonly tenant: string;
+  readonly tenant: TenantView;
   readonly status?: EscalationStatus | undefined;
   readonly severity?: EscalationSeverity | undefined;
   readonly type?: EscalationType | undefined;
@@ -215,7 +217,9 @@ type AnswerOutcome = { readonly outcome: "closed" | "expired" | "resolved" | "di
 async function answerIn(tx: Transaction, id: string, resolution: Resolution, by: Answerer): Promise<AnswerOutcome | null> {
   const turn = { turn: newId("turn"), version: "", author: "system", policy: "queue", max_waiting: SYSTEM_WAITING_MOST, message: "", title: "", events: [] };
   try {
-    const [row] = await tx.query<{ value: AnswerOutcome | null }>(ANSWER, [id, by.tenant, storable(resolution), by.name, storable(turn)]);
+    const tenant = by.tenant ?? (await tx.query<EscalationRow>(ONE, [id, null]))[0]?.tenant;
+    if (tenant === undefined) return null;
+    const [row] = await tx.query<{ value: AnswerOutcome | null }>(ANSWER, [id, tenant, storable(resolution), by.name, storable(turn)]);
     return row!.value;
   } catch (error) {
     if (codeOf(error) !== "DU400") throw error;
@@ -253,6 +257,7 @@ function readCursor(cursor: string): [string, string] {
 
 interface EscalationRow {
   readonly id: string;
+  readonly tenant: string;
   readonly type: EscalationType;
   readonly severity: EscalationSeverity;
   readonly status: EscalationStatus;
@@ -312,14 +317,14 @@ const SETTLE = { name: "escalation.settle", text: "select c.id from dure.escalat
 const ANSWER = { name: "escalation.answer", text: "select dure.answer_escalation($1, $2, $3, $4, $5) as value" };
 const CLOSE = { name: "escalation.close", text: "select id from dure.close_escalation($1, $2, $3, $4)" };
 const READ = { name: "escalation.read", text: `select ${COLUMNS} from dure.escalations e where id = $1` };
-const ONE = { name: "escalation.one", text: `select ${COLUMNS} from dure.escalations e where id = $1 and tenant = $2` };
-const LOCK = { name: "escalation.lock", text: `select ${COLUMNS} from dure.escalations e where id = $1 and tenant = $2 for update` };
+const ONE = { name: "escalation.one", text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2)` };
+const LOCK = { name: "escalation.lock", text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2) for update` };
 const EXPIRED = { name: "escalation.expired", text: "select id from dure.escalations where status = 'open' and expires_at < clock_timestamp() order by expires_at limit $1" };
 const TAKE_EXPIRED = { name: "escalation.take_expired", text: "select id from dure.escalations where id = $1 and status = 'open' and expires_at < clock_timestamp() for update skip locked" };
 const LIST = {
   name: "escalation.list",
   text: `select ${COLUMNS} from dure.escalations e
-          where tenant = $1 and ($2::text is null or case when ${IS_LATE} then 'dismissed' else status end = $2)
+          where ($1::text is null or tenant = $1) and ($2::text is null or case when ${IS_LATE} then 'dismissed' else status end = $2)
             and ($3::text is null or severity = $3) and ($4::text is null or type = $4) and ($5::text is null or run = $5) and ($6::text is null or port = $6)
             and ($7::text is null or job = $7) and ($8::text is null or room = $8) and ($9::text is null or session_id = $9)
             and ($10::bigint is null or (created_at, id) < (to_timestamp(0) + $10::bigint * interval '1 microsecond', $11::text))

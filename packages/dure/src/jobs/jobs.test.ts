@@ -12,6 +12,7 @@ import { jobAttemptRules } from "./endings.ts";
 import { newJobId, sessionOf } from "./job.ts";
 import type { AskRequest, AskResult } from "./ask.ts";
 import type { JobLimits } from "./limits.ts";
+import { JobStore } from "./store.ts";
 import { hanging, looksLater, saying, startTestTeam, talkative, type TestAgent, type TestTeam } from "./test-jobs.ts";
 
 /** A busy machine may take its time; what is measured is measured by itself. */
@@ -539,6 +540,45 @@ test("what has ended can neither be cancelled nor spoken into; unknown and forei
   }
   expect((await team.jobs.list()).items).toEqual([]);
   expect((await team.jobs.list({ tenant: "t1" })).items).toHaveLength(1);
+});
+
+test("no other tenant cancels or speaks into a job that runs, or adds work to it", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: hanging, eden: hanging } });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0, tenant: "t1" });
+  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const addTo = (tenant: string) => team.jobs.ask({ requester: "ruda", agent: "eden", message: "And this?", waitSec: 0, tenant, origin: { session: sessionOf(jobId!, "ruda") } }).then(({ jobId: id }) => id, codeOf);
+
+  expect(await store.cancel(jobId!, "t2", "mallory")).toBeNull();
+  expect(await store.speak(jobId!, "t2", "mallory", "Stop!", { words: 20, bytes: 1_000 })).toBeNull();
+  expect(await addTo("t2")).toBe("JOB_UNKNOWN");
+
+  expect((await team.jobs.get(jobId!, { tenant: "t1" })).status).toMatch(/PENDING|RUNNING/);
+  expect((await team.jobs.get(jobId!, { tenant: "t1" })).words).toEqual([]);
+  expect(await addTo("t1")).toMatch(/^job_/);
+});
+
+test("one turn is told so many bytes of persons, and no more", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: hanging, eden: hanging } });
+  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const speak = (text: string) => store.speak(jobId!, "", "mina", text, { words: 20, bytes: 10 });
+
+  expect(await speak("가나다")).toMatch(/PENDING|RUNNING/); // nine bytes
+  expect(await speak("ab")).toBe("full");
+  expect(await speak("a")).toMatch(/PENDING|RUNNING/);
+});
+
+test("what was said in a conversation of another tenant is not told", async () => {
+  await using db = await testDatabase();
+  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It is port 4600, as always.") } });
+  const ask = (tenant: string) => team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?", conversationId: "ports", tenant });
+
+  await ask("t1");
+  await ask("t2");
+
+  expect(JSON.stringify(team.asked["eden"]![1])).not.toContain("4600");
 });
 
 test("a person's words reach the next turn, before what the other agent said, and put off a natural end", async () => {

@@ -6,6 +6,7 @@ import { ulid } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
+import { sessionKey, type TenantView } from "../kernel/tenant.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -179,7 +180,7 @@ export class Jobs {
   // --- looking
 
   /** Throws `JOB_UNKNOWN`, also for another tenant's job. */
-  async get(jobId: string, { tenant = "" }: { tenant?: string | undefined } = {}): Promise<JobDetail> {
+  async get(jobId: string, { tenant = "" }: { tenant?: TenantView | undefined } = {}): Promise<JobDetail> {
     const job = await this.#find(jobId, tenant);
     const [turns, words] = await Promise.all([this.#store.turns(jobId), this.#store.allWords(jobId)]);
     // A turn that ended between the two questions is seen with the next one.
@@ -188,7 +189,7 @@ export class Jobs {
 
   /** Newest first. */
   async list(
-    options: { tenant?: string | undefined; status?: JobStatus | undefined; agent?: string | undefined; conversation?: string | undefined; parent?: string | undefined; root?: string | undefined; since?: Duration | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
+    options: { tenant?: TenantView | undefined; status?: JobStatus | undefined; agent?: string | undefined; conversation?: string | undefined; parent?: string | undefined; root?: string | undefined; since?: Duration | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
   ): Promise<Page<Job>> {
     const { tenant = "", since, cursor, ...rest } = options;
     const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
@@ -203,7 +204,7 @@ export class Jobs {
    * How the job stands and then what happens to it, until it has ended. With `after` (the `id` of an event) only what came behind it.
    * Ends with the abort of `signal`.
    */
-  async *stream(jobId: string, options: { tenant?: string | undefined; after?: string | undefined; signal?: AbortSignal | undefined } = {}): AsyncGenerator<JobFrame, void, undefined> {
+  async *stream(jobId: string, options: { tenant?: TenantView | undefined; after?: string | undefined; signal?: AbortSignal | undefined } = {}): AsyncGenerator<JobFrame, void, undefined> {
     const { tenant = "", after, signal } = options;
     const { events } = this.#options;
     const filter = { types: ["job.*"], role: "delegation" as const, job: jobId };
@@ -244,7 +245,7 @@ export class Jobs {
   }
 
   /** Jobs that someone should look at, with the reason. `stuck`: without progress for `stuck` of running time, default 10 minutes. */
-  async audit({ tenant = "", stuck = "10m", resumes = 3 }: { tenant?: string | undefined; stuck?: Duration | undefined; resumes?: number | undefined } = {}): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
+  async audit({ tenant = "", stuck = "10m", resumes = 3 }: { tenant?: TenantView | undefined; stuck?: Duration | undefined; resumes?: number | undefined } = {}): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
     return this.#store.audit(tenant, { stuckMs: durationMs(stuck), resumes });
   }
 
@@ -257,7 +258,8 @@ export class Jobs {
   // --- steering
 
   /** Cancels the job and all that it asked for, wherever they run. Stored when this resolves. Throws `JOB_UNKNOWN`, `JOB_TRANSITION` (it has ended otherwise). */
-  async cancel(jobId: string, { tenant = "", by = "" }: { tenant?: string | undefined; by?: string | undefined } = {}): Promise<Job> {
+  async cancel(jobId: string, { tenant: view = "", by = "" }: { tenant?: TenantView | undefined; by?: string | undefined } = {}): Promise<Job> {
+    const tenant = await this.#ownerOf(jobId, view);
     const answer = await this.#store.cancel(jobId, tenant, by);
     if (!answer) throw jobUnknown(jobId);
     if (answer.before !== "CANCELLED") transition(answer.before, "CANCELLED");
@@ -277,8 +279,9 @@ export class Jobs {
    * root, same budget. Asked twice, it gives the same one. Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed),
    * `JOB_NOT_ALLOWED` (the team's rules have changed), `JOB_TREE_FULL`.
    */
-  async retry(jobId: string, { tenant = "" }: { tenant?: string | undefined } = {}): Promise<Job> {
-    const old = await this.#find(jobId, tenant);
+  async retry(jobId: string, { tenant: view = "" }: { tenant?: TenantView | undefined } = {}): Promise<Job> {
+    const old = await this.#find(jobId, view);
+    const { tenant } = old;
     if (!isOver(old.status) || old.status === "COMPLETED") {
       throw new DureError("JOB_NOT_RETRYABLE", `The job ${jobId} is ${old.status}.`, { class: "conflict", hint: old.status === "COMPLETED" ? "It did what it was asked; ask again for more." : "It goes on by itself; cancel it first." });
     }
@@ -312,10 +315,10 @@ export class Jobs {
    * A person's words for the next exchange turn; they go before what the agents say, and are told whole. Throws `JOB_UNKNOWN`, `JOB_OVER`,
    * `JOB_WORDS_FULL` (one turn cannot be told more), `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`.
    */
-  async speak(jobId: string, text: string, { tenant = "", by }: { tenant?: string | undefined; by: string }): Promise<void> {
+  async speak(jobId: string, text: string, { tenant = "", by }: { tenant?: TenantView | undefined; by: string }): Promise<void> {
     checkText(text, this.#limits.messageBytes);
     const { words } = this.#limits;
-    const status = await this.#store.speak(jobId, tenant, by, text.trim(), { words: words.count, bytes: words.bytes });
+    const status = await this.#store.speak(jobId, await this.#ownerOf(jobId, tenant), by, text.trim(), { words: words.count, bytes: words.bytes });
     if (status === null) throw jobUnknown(jobId);
     if (status === "full") {
       throw new DureError("JOB_WORDS_FULL", `The next turn of ${jobId} is told ${words.count} texts of ${words.bytes} bytes together at most.`, { class: "limit", hint: "Wait until the next turn has heard what waits, or say it shorter." });
@@ -567,7 +570,7 @@ export class Jobs {
   async #target(request: AskRequest, tenant: string): Promise<ExchangeAgent> {
     if (request.agent !== undefined) return this.#agent(request.agent);
     if (request.session === undefined) throw nobodyAsked();
-    const session = await this.#store.session(request.session);
+    const session = await this.#store.session(sessionKey(tenant, request.session));
     const agent = session?.tenant === tenant ? this.#options.agents.all().find(({ service }) => service === session.service) : undefined;
     if (!agent) throw new DureError("SESSION_UNKNOWN", `No agent of yours answers in a session ${request.session}.`, { class: "not-found", hint: "Check the session id, or name the agent." });
     return agent;
@@ -631,7 +634,12 @@ export class Jobs {
     }
   }
 
-  async #find(jobId: string, tenant: string): Promise<Job> {
+  /** Whose job it is, for who sees all tenants. Throws `JOB_UNKNOWN`. */
+  async #ownerOf(jobId: string, view: TenantView): Promise<string> {
+    return view ?? (await this.#find(jobId, view)).tenant;
+  }
+
+  async #find(jobId: string, tenant: TenantView): Promise<Job> {
     const job = await this.#store.find(jobId, tenant);
     if (!job) throw jobUnknown(jobId);
     return job;

@@ -322,6 +322,121 @@ test("every write of an exchange under an epoch that has passed is refused, and 
   expect((await team.jobs.get(id)).turns).toEqual([]);
 });
 
+/** A team that gives no permits by itself, and the statements of a job's life. */
+async function resting(db: TestDatabase) {
+  const team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, jobs: { limits: { permits: 0 } } });
+  await team.jobs.recovered;
+  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const row = async (id: string) => (await team.database.query<{ status: string; epoch: number; holder: string | null; attempt_input: unknown }>({ text: "select status, epoch, holder, attempt_input from dure.jobs where id = $1" }, [id]))[0]!;
+  return { ...team, store, row, [Symbol.asyncDispose]: () => team[Symbol.asyncDispose]() };
+}
+
+const INPUT = { session: "s", service: "eden", message: "m", background: "" };
+
+test("each taking of a job closes it to the holder before", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  const id = await left(db, { status: "PENDING" });
+
+  const { taken } = await team.store.take({ holder: team.processId, known: [], alone: [], room: 5, agents: ["ruda", "eden"], permits: 1, permitWaitMs: 60_000, unknownAgentMs: 60_000 });
+
+  expect(taken).toEqual([{ id, quarantined: false }]);
+  expect(await team.row(id)).toMatchObject({ status: "RUNNING", epoch: 2, holder: team.processId });
+  expect(await team.store.begin(id, 1, 1, INPUT, { words: [], results: [] })).toBe(false);
+});
+
+test("a process that is dead to the others is given no job, and loses those that it knows", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  const id = await left(db, { status: "PENDING" });
+  await db.database.query({ text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at, recovered_at) values ('process_dead', '', '', '', 1, '', clock_timestamp(), clock_timestamp())" });
+
+  const given = await team.store.take({ holder: "process_dead", known: ["job_known"], alone: [], room: 5, agents: ["ruda", "eden"], permits: 1, permitWaitMs: 60_000, unknownAgentMs: 60_000 });
+
+  expect(given).toEqual({ taken: [], lost: ["job_known"] });
+  expect(await team.row(id)).toMatchObject({ status: "PENDING" });
+});
+
+test("a job is given to its holder alone", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  const id = await left(db, { holder: team.processId });
+
+  expect(await team.store.held(id, "process_other")).toBeUndefined();
+  expect(await team.store.held(id, team.processId)).toMatchObject({ epoch: 1 });
+});
+
+test("an attempt that was begun keeps what its agent was told", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  const id = await left(db, { holder: team.processId });
+
+  await team.store.begin(id, 1, 1, INPUT, { words: [], results: [] });
+  expect(await team.store.begin(id, 1, 1, { ...INPUT, message: "other words" }, { words: [], results: [] })).toBe(true);
+
+  expect((await team.row(id)).attempt_input).toMatchObject({ message: "m" });
+});
+
+test("only the jobs of the dead process go back in line, closed to it", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  const [its, ours] = [await left(db, { holder: "process_dead" }), await left(db, { holder: team.processId })];
+
+  expect(await team.store.release("process_dead", { counts: true, resumesMost: 5, staleMs: 3_600_000 })).toEqual({ resumed: 1, abandoned: 0 });
+
+  expect(await team.row(its)).toMatchObject({ status: "PENDING", epoch: 2, holder: null });
+  expect(await team.row(ours)).toMatchObject({ status: "RUNNING", holder: team.processId });
+});
+
+test("a job of a dead process that made no progress for too long is given up at once", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  await db.database.query({ text: "update dure.job_clock set running_ms = 10000" });
+  const stale = await left(db, { holder: "process_dead", progress_ms: 1_000 });
+  const fresh = await left(db, { holder: "process_dead", progress_ms: 9_000 });
+
+  expect(await team.store.release("process_dead", { counts: true, resumesMost: 5, staleMs: 5_000 })).toEqual({ resumed: 1, abandoned: 1 });
+
+  expect(await team.row(stale)).toMatchObject({ status: "ABANDONED" });
+  expect(await team.row(fresh)).toMatchObject({ status: "PENDING" });
+});
+
+test("a job whose process stops in good order is never given up for it", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  const id = await left(db, { holder: "process_dead", resume_count: 5 });
+
+  expect(await team.store.release("process_dead", { counts: false, resumesMost: 5, staleMs: 3_600_000 })).toEqual({ resumed: 1, abandoned: 0 });
+  expect(await team.row(id)).toMatchObject({ status: "PENDING" });
+});
+
+test("a job that was given up or cancelled is closed to its holder; one that waits stays", async () => {
+  await using db = await testDatabase();
+  await using team = await resting(db);
+  await db.database.query({ text: "update dure.job_clock set running_ms = 10000" });
+  const stale = await left(db, { holder: team.processId, progress_ms: 1_000 });
+  const fresh = await left(db, { holder: team.processId, progress_ms: 9_000 });
+  const waiting = await left(db, { holder: team.processId, progress_ms: 1_000 });
+  await db.database.query({ text: "update dure.jobs set waiting = 'person' where id = $1" }, [waiting]);
+
+  expect(await team.store.abandonStale(5_000)).toBe(1);
+  expect(await team.row(waiting), "a person thinks").toMatchObject({ status: "RUNNING" });
+  await team.store.cancel(fresh, "", "mina");
+
+  expect(await team.row(stale)).toMatchObject({ status: "ABANDONED", epoch: 2 });
+  expect(await team.row(fresh)).toMatchObject({ status: "CANCELLED", epoch: 2 });
+});
+
+test("the turn of a job is closed to the dead process that ran it, and runs nowhere before its job does", async () => {
+  await using db = await testDatabase();
+  const id = await left(db, { holder: "process_dead" });
+  await db.database.query({ text: "insert into dure.turns (id, session_id, service, version, status, holder) values ('turn_1', $1, 'eden', '1', 'running', 'process_dead')" }, [sessionOf(id, "eden")]);
+
+  await db.database.query({ text: "select dure.park_job_turns('process_dead')" });
+
+  expect(await db.database.query({ text: "select holder, epoch from dure.turns" })).toEqual([{ holder: "parked", epoch: 2 }]);
+});
+
 test("every write of an exchange may be repeated after a lost answer, and says what the first one did", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, jobs: { limits: { permits: 0 } } });
@@ -356,6 +471,7 @@ test("the audit names what is stuck, orphaned, or was resumed often", async () =
   const found = await team.jobs.audit();
 
   expect(Object.fromEntries(found.map(({ jobId, why }) => [jobId, why]))).toMatchObject({ [orphaned]: "orphaned", [often]: "resumed-often", [good.jobId!]: "stuck" });
+  expect(await team.jobs.audit({ tenant: "t2" })).toEqual([]);
 });
 
 /** Finished jobs beside which the numbers of docs/spec/jobs are measured; DURE_TEST_LONG=1 takes the specification's number. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import type { TenantView } from "../kernel/tenant.ts";
 import type { Database } from "../durable/database.ts";
 import { EVENTS_TOPIC } from "../durable/event-log.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -81,7 +82,7 @@ export interface JobResult {
 }
 
 export interface JobQuery {
-  readonly tenant: string;
+  readonly tenant: TenantView;
   readonly status?: JobStatus | undefined;
   /** As requester or as target. */
   readonly agent?: string | undefined;
@@ -336,8 +337,8 @@ export class JobStore {
 
   // --- reading
 
-  async find(id: string, tenant: string): Promise<Job | undefined> {
-    const [row] = await this.#many<JobRow>("job.find", `select ${JOB_COLUMNS} from dure.jobs where id = $1 and tenant = $2`, [id, tenant]);
+  async find(id: string, tenant: TenantView): Promise<Job | undefined> {
+    const [row] = await this.#many<JobRow>("job.find", `select ${JOB_COLUMNS} from dure.jobs where id = $1 and ($2::text is null or tenant = $2)`, [id, tenant]);
     return row && jobOf(row);
   }
 
@@ -360,7 +361,7 @@ export class JobStore {
   /** Newest first, with the position to read on from. */
   async list(query: JobQuery): Promise<readonly (Job & { readonly seq: number })[]> {
     // One statement per agent's part in it, so that each has its index.
-    const where = `tenant = $1 and ($2::text is null or status = $2) and ($3::bigint is null or seq < $3)
+    const where = `($1::text is null or tenant = $1) and ($2::text is null or status = $2) and ($3::bigint is null or seq < $3)
       and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') and ($5::text is null or conversation_id = $5)
       and ($7::text is null or parent_id = $7) and ($8::text is null or root_id = $8)`;
     const part = (more: string): string => `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
@@ -376,7 +377,7 @@ export class JobStore {
     return row;
   }
 
-  async audit(tenant: string, options: { stuckMs: number; resumes: number }): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
+  async audit(tenant: TenantView, options: { stuckMs: number; resumes: number }): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
     const rows = await this.#database.query<JobRow & { why: "stuck" | "orphaned" | "resumed-often" }>(
       {
         text: `select ${JOB_COLUMNS}, why from (
@@ -384,7 +385,7 @@ export class JobStore {
             when status = 'RUNNING' and waiting is null and (holder is null or not exists (select from dure.processes p where p.id = j.holder and p.ended_at is null)) then 'orphaned'
             when status in ('PENDING', 'RUNNING') and waiting is null and progress_ms < (select running_ms from dure.job_clock) - $2::bigint then 'stuck'
             when resumes >= $3 then 'resumed-often' end as why
-          from dure.jobs j where tenant = $1 and (status in ('PENDING', 'RUNNING') or resumes >= $3)
+          from dure.jobs j where ($1::text is null or tenant = $1) and (status in ('PENDING', 'RUNNING') or resumes >= $3)
         ) jobs where why is not null order by seq desc limit 200`,
       },
       [tenant, options.stuckMs, options.resumes],

@@ -34,3 +34,15 @@ export function jsonCopy(value: unknown, what: string): Json {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** About how many bytes a value holds in memory: strings by their length, 16 for everything else. Pure. */
+export function roughBytes(value: unknown): number {
+  let bytes = 0;
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    bytes += 16 + (typeof next === "string" ? 2 * next.length : 0);
+    if (typeof next === "object" && next !== null) for (const member of Object.values(next)) open.push(member);
+  }
+  return bytes;
+}

@@ -6,6 +6,9 @@ export interface NewPlatformEvent {
   /** Lower case with dots: `turn.accepted`, `turn.done`, `effect.unknown`, `process.taken_over`. */
   readonly type: string;
   readonly role: EventRole;
+  /** Whose it is. Absent: that of what it is about. */
+  readonly tenant?: string;
+  /** As it is stored: a tenant's as `<tenant>/<id>`. */
   readonly session?: string;
   readonly turn?: string;
   readonly service?: string;
@@ -25,6 +28,8 @@ export interface PlatformEvent extends NewPlatformEvent {
 }
 
 export interface EventFilter {
+  /** Events of this tenant alone; `""`: those of no tenant. Absent: of all. */
+  readonly tenant?: string | undefined;
   /** Exact types, or a prefix ending in `.*` such as `turn.*`; absent means all. */
   readonly types?: readonly string[];
   readonly session?: string;

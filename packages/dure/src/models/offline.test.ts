@@ -189,6 +189,27 @@ describe("prices and estimates", () => {
     expect(priceOf(DEFAULT_PRICES, { provider: "openai", model: "gpt-4o-audio" })).toBeUndefined();
   });
 
+  test.each([
+    ["gpt-4o-2024-08-06", "gpt-4o"],
+    ["gpt-4o-20240806", "gpt-4o"],
+    ["gpt-4o-latest", "gpt-4o"],
+    ["gpt-4o-mini-2024-07-18", "gpt-4o-mini"],
+    ["gpt-4o-2024-08-06-audio", undefined],
+    ["gpt-4o-2024", undefined],
+    ["gpt-4o-202408061", undefined],
+    ["gpt-4o-newest", undefined],
+    ["gpt-4o-latest-mini", undefined],
+  ])("a version costs what its model costs, and nothing else does: %s is %s", (model, priced) => {
+    expect(priceOf(DEFAULT_PRICES, { provider: "openai", model })).toBe(priced && DEFAULT_PRICES[`openai:${priced}`]);
+  });
+
+  test("a version with a price of its own has that one", () => {
+    const prices = { "openai:gpt-4o": { in: 1, out: 2 }, "openai:gpt-4o-2024-08-06": { in: 3, out: 4 } };
+
+    expect(priceOf(prices, { provider: "openai", model: "gpt-4o-2024-08-06" })).toEqual({ in: 3, out: 4 });
+    expect(priceOf(prices, { provider: "openai", model: "gpt-4o-2024-11-20" })).toEqual({ in: 1, out: 2 });
+  });
+
   test("a price of one's own goes before", () => {
     const models = new Models({ clock: systemClock, logger: silentLogger, prices: { "openai:gpt-4o": { in: 1, out: 2 } } });
 

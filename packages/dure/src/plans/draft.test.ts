@@ -5,6 +5,7 @@ import { Models } from "../models/models.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { offlineModel } from "../models/offline.ts";
 import { draftPlan, withoutFence } from "./draft.ts";
+import { PlanThreads } from "./threads/plan-threads.ts";
 
 const GOOD = `plan: sessions
 roles: modules
@@ -20,7 +21,7 @@ async function draft(answers: readonly string[], goal = "Sessions expire", files
     return { text: answers[asked.length - 1] ?? "" };
   });
   const models = new Models({ clock: systemClock, logger: silentLogger, offline: [model] });
-  const text = await draftPlan({ models, llm: { provider: "offline", model: "drafter", fallbacks: [] }, clock: systemClock }, goal, files, { signal: new AbortController().signal });
+  const text = await draftPlan({ models, llm: { provider: "offline", model: "drafter", fallbacks: [] }, clock: systemClock, threads: new PlanThreads() }, goal, files, { signal: new AbortController().signal });
   return { text, asked };
 }
 

@@ -4,7 +4,7 @@ import { runAttempts } from "../models/attempts.ts";
 import type { Llm, Policy } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
 import type { ModelMessage } from "../models/model.ts";
-import { readPlan } from "./plan-file.ts";
+import type { PlanThreads } from "./threads/plan-threads.ts";
 
 /** Characters of the list of files that the model sees. Source: our choice; some thousand paths. */
 const FILES_MOST = 60_000;
@@ -42,15 +42,15 @@ Every path has one owner: globs of two ports must not overlap. Use the repositor
  * Lets a model propose a plan for a goal. What it proposes is checked once and given back to it when it is wrong; the second
  * answer is taken as it is, for a person to read. Throws what the model's attempts end with, and `DRAFT_EMPTY`.
  */
-export async function draftPlan(parts: { readonly models: Pick<Models, "resolve">; readonly llm: Llm; readonly clock: Clock }, goal: string, files: readonly string[], { signal }: { signal: AbortSignal }): Promise<string> {
-  const { models, llm, clock } = parts;
+export async function draftPlan(parts: { readonly models: Pick<Models, "resolve">; readonly llm: Llm; readonly clock: Clock; readonly threads: Pick<PlanThreads, "read"> }, goal: string, files: readonly string[], { signal }: { signal: AbortSignal }): Promise<string> {
+  const { models, llm, clock, threads } = parts;
   const messages: ModelMessage[] = [{ role: "user", text: `The goal:\n${goal}\n\nFiles of the repository:\n${listed(files)}` }];
   let text = "";
   for (let answers = 1; ; answers++) {
     const { value } = await runAttempts({ llm, policy: POLICY }, (attempt) => models.resolve(attempt.llm).stream({ system: SYSTEM, messages }, { signal: attempt.signal, attempt: attempt.attempt, labels: { what: "plan.draft" } }), { clock, signal });
     text = withoutFence(value.text);
     if (text === "") throw new DureError("DRAFT_EMPTY", "The model proposed nothing.", { class: "unavailable", hint: "Say the goal in more words, or try another model." });
-    const { problems } = readPlan("draft.yaml", text);
+    const { problems } = await threads.read("draft.yaml", text, { signal });
     if (problems.length === 0 || answers === ANSWERS_MOST) return text;
     const told = problems.slice(0, 20).map(({ line, key, message, hint }) => `line ${line ?? 1}: ${key} ${message}${hint === undefined ? "" : ` (${hint})`}`);
     messages.push({ role: "assistant", text: value.text }, { role: "user", text: `This plan has problems. Answer with the whole corrected plan.yaml and nothing else.\n${told.join("\n")}` });

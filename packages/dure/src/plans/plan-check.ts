@@ -1,4 +1,4 @@
-import { problemAt, type KeyPath, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
+import { problemAt, PROBLEMS_MOST, type KeyPath, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
 import { closest } from "../models/spelling.ts";
 import { expandBraces, foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
 import { ancestors, buildGraph, findCycles, orderOracle, type PlanGraph } from "./graph.ts";
@@ -6,6 +6,8 @@ import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
 import { foldedGlob } from "./scope.ts";
 
+/** Names that are listed in one problem. */
+const NAMES_SHOWN = 20;
 /** Overlaps that are reported at most: one slip of the hand can make thousands. Source: our choice. */
 const MAX_OVERLAPS = 50;
 
@@ -46,15 +48,18 @@ function checkNames(plan: PlanDraft, document: SettingsDocument): Problem[] {
 
 function checkReferences(plan: PlanDraft, document: SettingsDocument): Problem[] {
   const known = new Set(plan.ports.map(({ id }) => id));
-  return plan.ports.flatMap((port, index) =>
-    (port.dependsOn ?? []).flatMap((name, position) => {
+  const meant = new Suggestions([...known]);
+  return plan.ports.flatMap((port, index) => {
+    const seen = new Set<string>();
+    return (port.dependsOn ?? []).flatMap((name, position) => {
       const path = ["ports", index, "dependsOn", position];
+      const isRepeated = seen.has(name);
+      seen.add(name);
       if (name === port.id) return [problemAt(document, path, `port ${port.id} depends on itself`, { hint: "Remove this entry." })];
-      if (!known.has(name)) return [problemAt(document, path, `port ${port.id} depends on "${name}", which is no port`, { hint: suggestion(name, [...known]) })];
-      if (port.dependsOn!.indexOf(name) < position) return [problemAt(document, path, "stands here twice", { hint: "Remove one of them." })];
-      return [];
-    }),
-  );
+      if (!known.has(name)) return [problemAt(document, path, `port ${port.id} depends on "${name}", which is no port`, { hint: meant.portFor(name) })];
+      return isRepeated ? [problemAt(document, path, "stands here twice", { hint: "Remove one of them." })] : [];
+    });
+  });
 }
 
 function checkCycles(plan: PlanDraft, document: SettingsDocument): Problem[] {
@@ -69,9 +74,11 @@ function checkRoles({ roles, ports }: PlanDraft, document: SettingsDocument): Pr
   const reserved = typeof roles === "string" ? [] : Object.keys(roles).filter((name) => name === "default" || name === "orchestrator");
   const problems = reserved.map((name) => problemAt(document, ["roles", name], `is a word of workers, and no role's name`));
   if (roles === "modules") return problems;
-  const known: readonly string[] = roles === "hexagonal" ? HEXAGONAL_ROLES : Object.keys(roles);
+  const known = new Set<string>(roles === "hexagonal" ? HEXAGONAL_ROLES : Object.keys(roles));
+  const allowed = namesIn([...known]);
+  const meant = new Suggestions([...known]);
   const unknown = ports.flatMap(({ role }, index) =>
-    known.includes(role) ? [] : [problemAt(document, ["ports", index, "role"], "is no role of this plan", { allowed: known.join(", "), hint: didYouMean(role, known) })],
+    known.has(role) ? [] : [problemAt(document, ["ports", index, "role"], "is no role of this plan", { allowed, hint: meant.nameFor(role) })],
   );
   return [...problems, ...unknown];
 }
@@ -79,9 +86,12 @@ function checkRoles({ roles, ports }: PlanDraft, document: SettingsDocument): Pr
 function checkWorkers({ workers, roles, ports, contracts = [] }: PlanDraft, document: SettingsDocument): Problem[] {
   const used = [...new Set(ports.map(({ role }) => role))];
   const known = ["default", "orchestrator", ...(roles === "hexagonal" ? HEXAGONAL_ROLES : roles === "modules" ? used : Object.keys(roles))];
+  const isKnown = new Set(known);
+  const meant = new Suggestions(known);
+  const others = `Known are ${namesIn(known)}.`;
   const unknown = Object.keys(workers)
-    .filter((name) => !known.includes(name))
-    .map((name) => problemAt(document, ["workers", name], `"${name}" is no role of this plan`, { hint: didYouMean(name, known) ?? `Known are ${known.join(", ")}.` }));
+    .filter((name) => !isKnown.has(name))
+    .map((name) => problemAt(document, ["workers", name], `"${name}" is no role of this plan`, { hint: meant.nameFor(name) ?? others }));
   if (Object.hasOwn(workers, "default")) return unknown;
   const missing = used.filter((role) => !Object.hasOwn(workers, role)).map((role) => problemAt(document, ["workers"], `nobody works for the role ${role}`, { hint: `Add workers.default or workers.${role}.` }));
   if (contracts.length > 0 && !Object.hasOwn(workers, "orchestrator")) missing.push(problemAt(document, ["workers"], "nobody writes the contracts", { hint: "Add workers.orchestrator." }));
@@ -267,6 +277,27 @@ function didYouMean(written: string, known: readonly string[]): string | undefin
   return meant === undefined ? undefined : `Did you mean "${meant}"?`;
 }
 
-function suggestion(written: string, known: readonly string[]): string {
-  return didYouMean(written, known) ?? (known.length > 10 ? "Name a port of this plan." : `Ports are ${known.join(", ")}.`);
+/** Names in one line; of many the first ones. */
+function namesIn(names: readonly string[]): string {
+  if (names.length <= NAMES_SHOWN) return names.join(", ");
+  return `${names.slice(0, NAMES_SHOWN).join(", ")} and ${names.length - NAMES_SHOWN} more`;
+}
+
+/** What was probably meant. Compares with every known name, so only for as many problems as are listed. */
+class Suggestions {
+  readonly #known: readonly string[];
+  #left = PROBLEMS_MOST;
+
+  constructor(known: readonly string[]) {
+    this.#known = known;
+  }
+
+  nameFor(written: string): string | undefined {
+    return this.#left-- > 0 ? didYouMean(written, this.#known) : undefined;
+  }
+
+  portFor(written: string): string {
+    const others = this.#known.length > 10 ? "Name a port of this plan." : `Ports are ${this.#known.join(", ")}.`;
+    return this.nameFor(written) ?? others;
+  }
 }

@@ -324,3 +324,43 @@ describe("10,000 ports", () => {
     expect(problems(many((index) => ({ owns: [`src/${index}/**`], dependsOn: [`p${(index + 1) % 10_000}`] })))).toHaveLength(1);
   });
 });
+
+describe("of many problems 50 are listed and all are counted", () => {
+  const head = "plan: big\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n";
+
+  test("unknown keys", () => {
+    const { problems, problemCount } = readPlan("plan.yaml", Array.from({ length: 20_000 }, (_, index) => `key${index}: 1\n`).join(""));
+
+    expect(problems).toHaveLength(50);
+    expect(problemCount).toBe(20_000 + 4); // and the four keys that a plan must have
+  });
+
+  test("repeated keys, at their lines", () => {
+    const { problems, problemCount } = readPlan("plan.yaml", "plan: one\n".repeat(1_000));
+
+    expect(problems).toHaveLength(50);
+    expect(problems.slice(0, 2).map(({ line, message }) => ({ line, message }))).toEqual([
+      { line: 2, message: "Map keys must be unique" },
+      { line: 3, message: "Map keys must be unique" },
+    ]);
+    expect(problemCount).toBe(999);
+  });
+
+  test("keys repeated deep inside, and in the settings of a port of Markdown, at their lines", () => {
+    const deep = readPlan("plan.yaml", "a:\n  - b: { c: 1, d: 2,\n      c: 3 }\n");
+    const markdown = readPlan("plan.md", "---\nplan: one\n---\n\n---\nid: a\nid: b\n---\n");
+
+    expect(deep.problems).toMatchObject([{ line: 3, column: 7, message: "Map keys must be unique" }]);
+    expect(markdown.problems).toMatchObject([{ line: 7, column: 1, message: "Map keys must be unique" }]);
+  });
+
+  test("needed ports that are none, with what was meant for those that are listed", () => {
+    const ports = Array.from({ length: 2_000 }, (_, index) => `  - { id: port${index}, role: web, owns: [m${index}/**], dependsOn: [prt${index}], acceptance: "true", goal: g }\n`);
+
+    const { problems, problemCount } = readPlan("plan.yaml", head + ports.join(""));
+
+    expect(problems).toHaveLength(50);
+    expect(problems[49]).toMatchObject({ key: "ports.49.dependsOn.0", hint: 'Did you mean "port49"?' });
+    expect(problemCount).toBe(2_000);
+  });
+});

@@ -1,4 +1,4 @@
-import { problemsError, problemsOf, readYaml, codeDocument, inFileOrder, type KeyPath, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
+import { codeDocument, inFileOrder, PROBLEMS_MOST, problemsError, problemsOf, readYaml, type KeyPath, type Problem, type SettingsDocument, type YamlReading } from "../engine/load-service-document.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
@@ -6,11 +6,19 @@ import { checkTogether } from "./plan-check.ts";
 import { HEXAGONAL_ROLES, type Plan, type PlanLimits, type PlanWorkers, type Port, type RoleSet, type WorkerSpec } from "./plan.ts";
 import { planSchema, type PlanDraft, type PlanInput } from "./plan-schema.ts";
 
-/** Either a plan, or why there is none; never both. */
-export type PlanReading = { readonly plan: Plan; readonly problems: readonly [] } | { readonly plan?: undefined; readonly problems: readonly Problem[] };
+/** Either a plan, or why there is none; never both. `problems` lists 50 at most, `problemCount` counts all. */
+export type PlanReading =
+  | { readonly plan: Plan; readonly problems: readonly []; readonly problemCount: 0 }
+  | { readonly plan?: undefined; readonly problems: readonly Problem[]; readonly problemCount: number };
 
-/** Characters of a plan's file. 10,000 ports of half a page each fit. Source: our choice. */
-const MAX_FILE = 16_000_000;
+/** A plan that cannot be read, for one reason. Pure. */
+export function unreadable(file: string, message: string, line?: number): PlanReading {
+  const problem: Problem = line === undefined ? { file, key: "", message } : { file, line, key: "", message };
+  return { problems: [problem], problemCount: 1 };
+}
+
+/** Characters of a plan's file: 10,000 ports of 1,600 characters each. A plan that is sent is bound by its request's body. */
+export const PLAN_CHARACTERS = 16_000_000;
 
 /** Source: docs/spec/plans §2. */
 const PLAN_LIMITS: PlanLimits = { maxConcurrency: 3, parallelEnabled: true, timeoutPerPortMs: durationMs("30m"), tries: 3, merge: "at_end" };
@@ -21,9 +29,9 @@ const PLAN_LIMITS: PlanLimits = { maxConcurrency: 3, parallelEnabled: true, time
  * @param file as the person wrote it; its ending chooses the reader, and it stands in the problems.
  */
 export function readPlan(file: string, text: string): PlanReading {
-  if (text.length > MAX_FILE) return { problems: [{ file, key: "", message: `is longer than ${MAX_FILE} characters` }] };
-  const { document, problems } = readText(file, text);
-  return problems.length > 0 ? { problems } : checkPlan(document);
+  if (text.length > PLAN_CHARACTERS) return unreadable(file, `is longer than ${PLAN_CHARACTERS} characters`);
+  const { document, problems, problemCount } = readText(file, text);
+  return problemCount > 0 ? { problems, problemCount } : checkPlan(document);
 }
 
 /** Checks a plan that code gave. @param text of the module, so that problems can name lines. */
@@ -39,11 +47,18 @@ export function parsePlan(file: string, text: string): Plan {
 }
 
 function checkPlan(document: SettingsDocument): PlanReading {
-  if (document.value === undefined || document.value === null) return { problems: [{ file: document.file, key: "", message: "is empty; a plan has at least plan, roles, workers and ports" }] };
+  if (document.value === undefined || document.value === null) return unreadable(document.file, "is empty; a plan has at least plan, roles, workers and ports");
   const read = planSchema.safeParse(document.value);
-  if (!read.success) return { problems: inFileOrder(problemsOf(read.error, document)) };
+  if (!read.success) return refused(read.error.issues, (issues) => problemsOf({ issues: [...issues] }, document));
   const problems = checkTogether(read.data, document);
-  return problems.length > 0 ? { problems: inFileOrder(problems) } : { plan: settle(read.data), problems: [] };
+  if (problems.length > 0) return refused(problems, (some) => some);
+  return { plan: settle(read.data), problems: [], problemCount: 0 };
+}
+
+/** The first problems in words, and how many there are. */
+function refused<Found>(found: readonly Found[], inWords: (some: readonly Found[]) => readonly Problem[]): PlanReading {
+  const listed = inWords(found.slice(0, PROBLEMS_MOST));
+  return { problems: inFileOrder(listed), problemCount: found.length };
 }
 
 /** The draft with its defaults. */
@@ -60,6 +75,7 @@ function settle(draft: PlanDraft): Plan {
     limits,
     isolation: draft.isolation ?? "enforced",
     violations: draft.violations ?? "stop",
+    ...(draft.network && { network: draft.network }),
     workers: workersOf(draft.workers),
     contracts: draft.contracts ?? [],
     ports: draft.ports.map((port) => portOf(port, limits)),
@@ -79,6 +95,7 @@ function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
     acceptance: draft.acceptance,
     ...(draft.check !== undefined && { check: draft.check }),
     ...(draft.budget && { budget: draft.budget }),
+    ...(draft.network && { network: draft.network }),
     timeoutMs: draft.timeout ?? limits.timeoutPerPortMs,
   };
 }
@@ -92,8 +109,8 @@ function rolesOf(roles: PlanDraft["roles"]): RoleSet {
 
 function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
   const specs = Object.entries(workers).map(([role, spec]): [string, WorkerSpec] => {
-    const { kind, command = [], model = "", prompt = "stdin", script, env, writable, allowHome } = spec;
-    const surroundings = { ...(env && { env }), ...(writable && { writable }), ...(allowHome && { allowHome }) };
+    const { kind, command = [], model = "", prompt = "stdin", script, env, writable, allowHome, network } = spec;
+    const surroundings = { ...(env && { env }), ...(writable && { writable }), ...(allowHome && { allowHome }), ...(network && { network }) };
     switch (kind) {
       case "acp":
         return [role, { kind, command, ...surroundings }];
@@ -109,13 +126,14 @@ function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
   return { ...(everybody && { default: everybody }), ...(orchestrator && { orchestrator }), byRole };
 }
 
-function readText(file: string, text: string): { document: SettingsDocument; problems: Problem[] } {
+function readText(file: string, text: string): YamlReading {
   const read = /\.(?:md|markdown)$/i.test(file) ? readMarkdown : readYaml;
   try {
     return read(file, text);
   } catch (error) {
     // An alias that grows without bound is refused only when its value is made.
-    return { document: { file, value: undefined, locate: () => undefined }, problems: [{ file, line: 1, key: "", message: messageOf(error).replace(/\.$/, "") }] };
+    const problem: Problem = { file, line: 1, key: "", message: messageOf(error).replace(/\.$/, "") };
+    return { document: { file, value: undefined, locate: () => undefined }, problems: [problem], problemCount: 1 };
   }
 }
 
@@ -129,19 +147,22 @@ interface FrontMatter {
  * A plan in Markdown: settings of the plan between two lines `---` at the top, and the same for each port, with its goal as
  * the words below. A line `---` begins settings only where `key:` stands on the next one; elsewhere it is a rule.
  */
-function readMarkdown(file: string, text: string): { document: SettingsDocument; problems: Problem[] } {
+function readMarkdown(file: string, text: string): YamlReading {
   const lines = text.split(/\r?\n/);
   const isFence = (index: number): boolean => /^---\s*$/.test(lines[index] ?? "");
   const isBegin = (index: number): boolean => isFence(index) && /^[A-Za-z_]+\s*:(?:\s|$)/.test(lines[index + 1] ?? "");
   const blocks: FrontMatter[] = [];
   const problems: Problem[] = [];
   const first = lines.findIndex((line) => line.trim() !== "");
-  if (first < 0 || !isBegin(first)) return { document: readYaml(file, "").document, problems: [{ file, line: Math.max(1, first + 1), key: "", message: "does not begin with settings between two lines ---" }] };
+  if (first < 0 || !isBegin(first)) {
+    const problem: Problem = { file, line: Math.max(1, first + 1), key: "", message: "does not begin with settings between two lines ---" };
+    return { document: readYaml(file, "").document, problems: [problem], problemCount: 1 };
+  }
   for (let index = first; index < lines.length; ) {
     let end = index + 1;
     while (end < lines.length && !isFence(end)) end++;
     if (end === lines.length) problems.push({ file, line: index + 1, key: "", message: "settings are not closed by a line ---" });
-    const settings = readYaml(file, "\n".repeat(index + 1) + lines.slice(index + 1, end).join("\n"));
+    const settings = readYaml(file, lines.slice(index + 1, end).join("\n"), index + 1);
     problems.push(...settings.problems);
     let next = end + 1;
     while (next < lines.length && !isBegin(next)) next++;
@@ -153,7 +174,7 @@ function readMarkdown(file: string, text: string): { document: SettingsDocument;
     ? { ...head!.settings.value, ports: ports.map(({ settings, words }) => (isObject(settings.value) && words !== "" ? { goal: words, ...settings.value } : settings.value)) }
     : head!.settings.value;
   const locate = (path: KeyPath) => (path[0] === "ports" && path.length > 1 && ports[Number(path[1])] ? ports[Number(path[1])]!.settings.locate(path.slice(2)) : head!.settings.locate(path));
-  return { document: { file, value, locate }, problems };
+  return { document: { file, value, locate }, problems: problems.slice(0, PROBLEMS_MOST), problemCount: problems.length };
 }
 
 function defined<Value extends object>(value: Value): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {

@@ -4,6 +4,7 @@ import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import { parseBudgetLimit, parseModelName, type BudgetLimit, type BudgetLimitInput } from "../models/card.ts";
 import { readGlob } from "./glob.ts";
+import { parseHost, type NetworkPolicy } from "./sandbox/network.ts";
 import { PATH_REASONS, pathProblem } from "./scope.ts";
 
 // What may stand in a plan: docs/spec/plans §2. A message that begins with "must be" says what is allowed.
@@ -108,6 +109,28 @@ const scriptPath = z.string({ error: "must be the path of a YAML or JSON file, f
   if (problem) context.addIssue({ code: "custom", message: `${PATH_REASONS[problem]}; write the path of a script, from the folder of the plan` });
 });
 
+const HOST_WORDS = "must be a host such as api.example.org, *.example.org or 10.0.0.7:8080";
+/** Source: our choice; a longer list is a network that is open and does not say so. */
+const MAX_HOSTS = 50;
+const hosts = z
+  .array(z.string({ error: HOST_WORDS }).max(300, { error: HOST_WORDS }).refine((host) => parseHost(host) !== undefined, { error: HOST_WORDS }))
+  .min(1, { error: "must name at least one host" })
+  .max(MAX_HOSTS, { error: `must be at most ${MAX_HOSTS} hosts` });
+/** A list stands for `provider` with these hosts. */
+const policy = (value: "none" | "provider" | "open" | string[]): NetworkPolicy => (Array.isArray(value) ? { kind: "provider", hosts: value } : { kind: value, hosts: [] });
+const workerNetwork = z.union([z.enum(["none", "provider", "open"]), hosts], { error: "must be none, provider, open, or a list of hosts" }).transform(policy);
+/** A command has no model. */
+const commandNetwork = z.union([z.enum(["none", "open"]), hosts], { error: "must be none, open, or a list of hosts" }).transform(policy);
+const portNetwork = settings({ workers: workerNetwork.optional(), check: commandNetwork.optional(), acceptance: commandNetwork.optional() });
+/** `network` of a plan, and `plans.network` of the team's configuration. */
+export const networkPolicies = settings({
+  workers: workerNetwork.optional(),
+  setup: commandNetwork.optional(),
+  check: commandNetwork.optional(),
+  acceptance: commandNetwork.optional(),
+  integration: commandNetwork.optional(),
+});
+
 /** Which keys a kind of worker takes beside `kind`. Source: docs/spec/plans §6. */
 const WORKER_KEYS = { acp: ["command"], model: ["model"], command: ["command", "prompt"], offline: ["script"] } as const satisfies Record<string, readonly WorkerKey[]>;
 type WorkerKey = "command" | "model" | "prompt" | "script";
@@ -123,6 +146,7 @@ const worker = settings({
   script: scriptPath.optional(),
   env: envNames.optional(),
   writable: z.array(outsidePath, { error: "must be a list of paths such as [~/.claude]" }).max(100, { error: "must be at most 100 paths" }).optional(),
+  network: workerNetwork.optional(),
   allowHome: z.array(homePath, { error: "must be a list of paths below the home folder such as [.claude]" }).max(100, { error: "must be at most 100 paths" }).optional(),
 }).superRefine((spec, context) => {
   for (const key of NEEDED_KEYS[spec.kind]) {
@@ -149,6 +173,7 @@ const port = settings({
   acceptance: command,
   check: command.optional(),
   budget: budget.optional(),
+  network: portNetwork.optional(),
   timeout: timeout.optional(),
 });
 
@@ -176,6 +201,7 @@ export const planSchema = settings({
   limits: limits.optional(),
   isolation: oneOf(["enforced", "audit"]).optional(),
   violations: oneOf(["stop", "refuse", "report"]).optional(),
+  network: networkPolicies.optional(),
   workers: z.record(id, worker, { error: "must be workers by role, and default and orchestrator" }),
   contracts: z
     .array(settings({ path: filePath, by: oneOf(["orchestrator"]) }), { error: "must be a list such as [{ path: src/ports/sessions.ts, by: orchestrator }]" })

@@ -1,5 +1,7 @@
 import type { PlanInput } from "./plan-schema.ts";
 import type { BudgetLimit } from "../models/card.ts";
+import type { NetworkPolicies } from "./network-needs.ts";
+import type { NetworkPolicy } from "./sandbox/network.ts";
 
 /** A plan that was read and checked: every reference leads somewhere, no ports wait for each other. */
 export interface Plan {
@@ -22,6 +24,8 @@ export interface Plan {
    * what it changed beside its paths is left out and recorded, which else ends its try. Default `stop`.
    */
   readonly violations: OnViolation;
+  /** How far processes get. Default: agents to their model, everything else nowhere. */
+  readonly network?: NetworkPolicies | undefined;
   readonly workers: PlanWorkers;
   readonly contracts: readonly Contract[];
   /** In the order of the file, at least one. */
@@ -50,6 +54,8 @@ export interface Port {
   /** A shell command (compile) that runs in each try of its port before the tests, again when the tester changed something, and with what other ports made in its module. */
   readonly check?: string;
   readonly budget?: BudgetLimit;
+  /** Goes before what the plan says; a port has no `setup` and no `integration`. */
+  readonly network?: NetworkPolicies | undefined;
   /** Of all tries together, milliseconds. Default: `limits.timeoutPerPortMs`. */
   readonly timeoutMs: number;
 }
@@ -121,6 +127,8 @@ export interface WorkerSurroundings {
   readonly writable?: readonly string[];
   /** Paths below the home folder, such as `.claude`, that stay visible although they may hold secrets. Default none. */
   readonly allowHome?: readonly string[];
+  /** How far its processes get. Goes before what the plan says. */
+  readonly network?: NetworkPolicy | undefined;
 }
 
 /**

@@ -9,6 +9,7 @@ import { placeOfSession, type Place } from "./place.ts";
 import { roomReports } from "./reports.ts";
 import { HANDLINGS_TOPIC, LIFT, orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText, threadName, threadTopic } from "./text.ts";
+import { channelsFor, makeRoomsOf, tenantOfSession } from "./tenant-rooms.ts";
 import { threadSlot } from "./thread-slot.ts";
 import { roomTexts } from "./texts.ts";
 
@@ -105,42 +106,46 @@ export class Collaboration {
     if (target?.id === from.id) return refuse("INVALID_ARGUMENT", `${from.id} cannot hand work to itself.`, `Name another agent: ${directory.agents.filter((agent) => agent !== from).map((agent) => agent.id).join(", ")}.`);
     if (!target) return refuse("AGENT_UNKNOWN", `There is no agent "${call.targetAgent}".`, directory.unknownHint(call.targetAgent));
 
-    const where = await this.#where(tx, caller, call, from, target);
-    const offline = await this.#offline(tx, where.ok ? where.channel : undefined, from, target);
+    const tenant = await tenantOfSession(caller.session, tx);
+    await makeRoomsOf(tenant, directory, tx);
+    const where = await this.#where(tx, { ...caller, tenant }, call, from, target);
+    const offline = await this.#offline(tx, { channel: where.ok ? where.channel : undefined, tenant }, from, target);
     if (offline) return offline;
     if (!where.ok) return where;
 
     const handBack = await this.#handBack(tx, caller, { ...call, message: checked.text }, from, target);
-    const result = handBack ?? (await this.#ask(tx, caller, call, { from, target, text: checked.text, where }));
+    const result = handBack ?? (await this.#ask(tx, { ...caller, tenant }, call, { from, target, text: checked.text, where }));
     if (key !== undefined && result.ok) await tx.query(REMEMBER, [key, JSON.stringify(result)]);
     if (result.ok) await store.emit(tx, [{ type: "collaborate.asked", role: "delegation", agent: from.id, room: result.threadId, ...(caller.session !== undefined && { session: caller.session }), data: { from: from.id, to: target.id, thread: result.threadId, message: result.messageId, reused: result.reused } }]);
     return result;
   }
 
   /** The platform of the place, the channel where a new thread would begin, or the given thread. */
-  async #where(tx: Transaction, caller: CollaborateCaller, call: CollaborateCall, from: RoomAgent, target: RoomAgent): Promise<Where | Refusal> {
+  async #where(tx: Transaction, caller: OwnedCaller, call: CollaborateCall, from: RoomAgent, target: RoomAgent): Promise<Where | Refusal> {
     const { directory, store } = this.#setting;
+    const { tenant } = caller;
+    const channels = channelsFor(tenant, directory);
     if (call.threadId !== undefined) {
       const thread = await store.place(call.threadId, tx);
-      if (!thread || thread.kind !== "thread" || thread.state === "closed" || thread.isSink) return refuse("THREAD_NOT_FOUND", `There is no open thread "${call.threadId}".`, "Leave threadId out, and a thread is found or made.");
+      if (!thread || thread.tenant !== tenant || thread.kind !== "thread" || thread.state === "closed" || thread.isSink) return refuse("THREAD_NOT_FOUND", `There is no open thread "${call.threadId}".`, "Leave threadId out, and a thread is found or made.");
       const channel = directory.channelOf(thread.parent ?? "");
       if (!channel?.collaborate) return refuse("CHANNEL_NOT_ALLOWED", `Collaborations are not allowed in the channel of the thread "${call.threadId}".`, "Leave threadId out.");
       return { ok: true, channel, thread };
     }
     const topic = topicKey(call);
     if (call.channelId !== undefined) {
-      const wanted = directory.channels.find((channel) => isCalled(channel, call.channelId!));
-      if (wanted?.collaborate) return (await this.#reusable(tx, from.id, target.id, topic, [wanted])) ?? { ok: true, channel: wanted };
-      const allowed = directory.channels.filter((channel) => channel.collaborate).map(channelPlaceId);
+      const wanted = channels.find((channel) => isCalled(channel, call.channelId!));
+      if (wanted?.collaborate) return (await this.#reusable(tx, { from: from.id, target: target.id, topic, channels: [wanted], tenant })) ?? { ok: true, channel: wanted };
+      const allowed = channels.filter((channel) => channel.collaborate).map((channel) => channelPlaceId(channel));
       return refuse("CHANNEL_NOT_ALLOWED", `Collaborations are not allowed in "${call.channelId}".`, `Allowed are: ${allowed.join(", ") || "none"}. Set rooms.channels.<key>.collaborate to allow another one.`);
     }
     const common = (channel: RoomChannel): boolean => channel.collaborate && from.accounts[channel.adapter] !== undefined && target.accounts[channel.adapter] !== undefined;
-    const found = await this.#reusable(tx, from.id, target.id, topic, directory.channels.filter(common));
+    const found = await this.#reusable(tx, { from: from.id, target: target.id, topic, channels: channels.filter(common), tenant });
     if (found) return found;
     const place = await this.#placeOfSession(tx, caller.session);
     const own = place && directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
     if (own?.collaborate) return { ok: true, channel: own };
-    const fallback = directory.channels.find((channel) => channel.key === from.channel && common(channel)) ?? directory.channels.find((channel) => channel.key === this.#setting.defaultChannel && common(channel));
+    const fallback = channels.find((channel) => channel.key === from.channel && common(channel)) ?? channels.find((channel) => channel.key === this.#setting.defaultChannel && common(channel));
     if (fallback) return { ok: true, channel: fallback };
     return refuse("CHANNEL_REQUIRED", `This session has no channel, and ${from.id} has no default channel.`, `Give channelId, or set agents.${from.id}.channel or rooms.defaultChannel in dure.config.ts.`);
   }
@@ -151,7 +156,7 @@ export class Collaboration {
   }
 
   /** On the platform of the place, which the target has to see; where that is not known, on all of them. */
-  async #offline(tx: Transaction, channel: RoomChannel | undefined, from: RoomAgent, target: RoomAgent): Promise<Refusal | undefined> {
+  async #offline(tx: Transaction, { channel, tenant }: { channel: RoomChannel | undefined; tenant: string }, from: RoomAgent, target: RoomAgent): Promise<Refusal | undefined> {
     const { store, limits, directory, locale } = this.#setting;
     const adapters = channel ? [channel.adapter] : [...this.#setting.adapters.keys()];
     const whys: string[] = [];
@@ -164,7 +169,7 @@ export class Collaboration {
       const [row] = account ? await tx.query<AccountRow>(ACCOUNT, [adapter, account.id, leaseName(adapter, account.id)]) : [];
       const state = row && stateOf(row);
       if (state && !isOffline(state, row.now.getTime(), limits.offlineAfterMs)) {
-        if (!channel || !(await isShutOut(target.id, channelPlaceId(channel), tx))) return undefined;
+        if (!channel || !(await isShutOut(target.id, channelPlaceId(channel, tenant), tx))) return undefined;
         whys.push(`does not see ${channel.name} any more`);
         continue;
       }
@@ -200,7 +205,7 @@ export class Collaboration {
     return { ok: true, threadId: place.id, threadName: place.name, channelId: place.parent ?? place.id, messageId, reused: true, delivery: "queued", note };
   }
 
-  async #ask(tx: Transaction, caller: CollaborateCaller, call: CollaborateCall, given: { from: RoomAgent; target: RoomAgent; text: string; where: Where }): Promise<CollaborateResult> {
+  async #ask(tx: Transaction, caller: OwnedCaller, call: CollaborateCall, given: { from: RoomAgent; target: RoomAgent; text: string; where: Where }): Promise<CollaborateResult> {
     const { store, limits } = this.#setting;
     const { from, target, text, where } = given;
     const topic = topicKey(call);
@@ -214,18 +219,18 @@ export class Collaboration {
       const said = await this.#sayPlainly(tx, { place: parent.thread, request: parent.id, during: caller.turn }, withLinks(text, call.attachments), from, target, `${target.displayName} is already in this chain of requests; it was posted as a message in its thread.`);
       if (said) return said;
     }
-    if (verdict !== "ok") return this.#trip(tx, { from, target, place: reusable?.id ?? parent?.thread, message: `The chain of requests is ${chain.length} agents long (${[...chain, target.id].join(" → ")}).`, hint: "Answer with what you have, or ask a person.", kind: "chain", chain: [...chain, target.id] });
+    if (verdict !== "ok") return this.#trip(tx, { tenant: caller.tenant, from, target, place: reusable?.id ?? parent?.thread, message: `The chain of requests is ${chain.length} agents long (${[...chain, target.id].join(" → ")}).`, hint: "Answer with what you have, or ask a person.", kind: "chain", chain: [...chain, target.id] });
 
     const pair = pairOf(from.id, target.id);
     const [row] = await tx.query<{ calls: number[] | null; now: number }>(PAIR, [...pair]);
     const may = pairMayCall(row?.calls ?? [], row!.now, limits);
     if (!may.ok) {
       const minutes = Math.max(1, Math.ceil(may.waitMs / 60_000));
-      return this.#trip(tx, { from, target, place: reusable?.id, message: `${from.id} and ${target.id} have called each other ${limits.pairCalls} times within ${Math.round(limits.pairPerMs / 60_000)} min.`, hint: `Wait ${minutes} min${reusable ? `, or go on in the thread ${reusable.id} (${reusable.name})` : ""}.`, kind: "pair", minutes });
+      return this.#trip(tx, { tenant: caller.tenant, from, target, place: reusable?.id, message: `${from.id} and ${target.id} have called each other ${limits.pairCalls} times within ${Math.round(limits.pairPerMs / 60_000)} min.`, hint: `Wait ${minutes} min${reusable ? `, or go on in the thread ${reusable.id} (${reusable.name})` : ""}.`, kind: "pair", minutes });
     }
     await tx.query(PAIR_CALLED, [...pair, JSON.stringify(may.calls)]);
 
-    const thread = reusable ?? (await this.#makeThread(tx, call, from, target, text, topic, where.channel));
+    const thread = reusable ?? (await this.#makeThread(tx, call, { from, target, text, topic, channel: where.channel, tenant: caller.tenant }));
     const place = await store.open(tx, thread.id); // first: who took part in a thread that slept for too long goes with this
     await tx.query(JOIN, [thread.id, [from.id, target.id]]);
     const request = newId("request", place!.now);
@@ -233,12 +238,12 @@ export class Collaboration {
     const began = await this.#placeOfSession(tx, caller.session);
     const origin = { ...(began && { place: began.id }), ...(caller.session !== undefined && { session: caller.session }), ...(caller.turn !== undefined && { turn: caller.turn }), ...(caller.job !== undefined && { job: caller.job }) };
     await tx.query(OPEN_REQUEST, [request, from.id, target.id, topic, thread.id, messageId, JSON.stringify(origin), chain, limits.reminderMs[0]]);
-    await tx.query(ROUTE, [from.id, target.id, topic, channelPlaceId(where.channel), thread.id]);
+    await tx.query(ROUTE, [from.id, target.id, topic, channelPlaceId(where.channel, caller.tenant), thread.id]);
     return {
       ok: true,
       threadId: thread.id,
       threadName: thread.name,
-      channelId: channelPlaceId(where.channel),
+      channelId: channelPlaceId(where.channel, caller.tenant),
       messageId,
       reused: reusable !== undefined,
       delivery: "queued",
@@ -254,17 +259,20 @@ export class Collaboration {
   }
 
   /** The newest thread of this pair and topic, in one of these channels. */
-  async #reusable(tx: Transaction, from: string, target: string, topic: string, channels: readonly RoomChannel[]): Promise<Where | undefined> {
-    const [row] = await tx.query<{ thread: string }>(FIND_ROUTE, [from, target, topic, channels.map(channelPlaceId), this.#setting.limits.routeMs]);
+  async #reusable(tx: Transaction, about: { from: string; target: string; topic: string; channels: readonly RoomChannel[]; tenant: string }): Promise<Where | undefined> {
+    const { from, target, topic, channels, tenant } = about;
+    const places = channels.map((channel) => channelPlaceId(channel, tenant));
+    const [row] = await tx.query<{ thread: string }>(FIND_ROUTE, [from, target, topic, places, this.#setting.limits.routeMs]);
     const thread = row && (await this.#setting.store.place(row.thread, tx));
-    const channel = channels.find((allowed) => channelPlaceId(allowed) === thread?.parent);
+    const channel = channels.find((allowed) => channelPlaceId(allowed, tenant) === thread?.parent);
     return thread && channel && { ok: true, channel, thread };
   }
 
-  async #makeThread(tx: Transaction, call: CollaborateCall, from: RoomAgent, target: RoomAgent, text: string, topic: string, channel: RoomChannel): Promise<Place> {
+  async #makeThread(tx: Transaction, call: CollaborateCall, about: NewThread): Promise<Place> {
+    const { from, target, text, topic, channel, tenant } = about;
     const { store, adapters, directory, locale, limits } = this.#setting;
     const adapter = adapters.get(channel.adapter)!;
-    const parent = (await store.place(channelPlaceId(channel), tx))!;
+    const parent = (await store.place(channelPlaceId(channel, tenant), tx))!;
     const name = threadName(from.displayName, target.displayName, threadTopic(cleaned(call.threadName), text), locale, adapter.limits.threadNameLength);
     const id = newId("thread", this.#setting.clock.now());
     const account = directory.account(channel.adapter, from.id)!;
@@ -279,17 +287,18 @@ export class Collaboration {
 
   async #trip(
     tx: Transaction,
-    trip: { from: RoomAgent; target: RoomAgent; place: string | undefined; message: string; hint: string } & ({ kind: "pair"; minutes: number } | { kind: "chain"; chain: readonly string[] }),
+    trip: { tenant: string; from: RoomAgent; target: RoomAgent; place: string | undefined; message: string; hint: string } & ({ kind: "pair"; minutes: number } | { kind: "chain"; chain: readonly string[] }),
   ): Promise<Refusal> {
     const { store, directory, locale } = this.#setting;
     const { from, target } = trip;
     const texts = roomTexts(locale);
     const subject = `room:loop:${pairOf(from.id, target.id).join(":")}:${trip.kind}`;
-    await store.emit(tx, [{ type: "room.guard_tripped", role: "system", agent: from.id, ...(trip.place !== undefined && { room: trip.place }), data: { guard: trip.kind, from: from.id, to: target.id } }]);
+    await store.emit(tx, [{ type: "room.guard_tripped", role: "system", tenant: trip.tenant, agent: from.id, ...(trip.place !== undefined && { room: trip.place }), data: { guard: trip.kind, from: from.id, to: target.id } }]);
     const [told] = await tx.query(OPEN_ESCALATION, [subject]);
     const text = trip.kind === "pair" ? texts.pairBlocked(from.displayName, target.displayName, trip.minutes) : texts.chainStopped(trip.chain.map((agent) => directory.nameOf(agent)).join(" → "));
     const id = await store.escalate(tx, {
       subject,
+      tenant: trip.tenant,
       type: "conflict",
       severity: "medium",
       ...(trip.place !== undefined && { source: { room: trip.place } }),
@@ -339,6 +348,20 @@ export class Collaboration {
   }
 }
 
+/** With whose session it is. */
+interface OwnedCaller extends CollaborateCaller {
+  readonly tenant: string;
+}
+
+interface NewThread {
+  readonly from: RoomAgent;
+  readonly target: RoomAgent;
+  readonly text: string;
+  readonly topic: string;
+  readonly channel: RoomChannel;
+  readonly tenant: string;
+}
+
 interface Where {
   readonly ok: true;
   readonly channel: RoomChannel;
@@ -360,7 +383,8 @@ function withLinks(text: string, attachments: readonly string[] | undefined): st
 }
 
 function isCalled(channel: RoomChannel, id: string): boolean {
-  return [channelPlaceId(channel), channel.key, channel.channel].includes(id);
+  const [ofNobody = id] = id.split("@", 1); // each tenant has a room of its own for a channel
+  return [channelPlaceId(channel), channel.key, channel.channel].includes(ofNobody);
 }
 
 /** No topic is a topic of its own. */

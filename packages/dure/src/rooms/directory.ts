@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ChannelAccount } from "./channel-adapter.ts";
@@ -118,9 +119,10 @@ export class Directory {
     return this.channels.find((channel) => channel.adapter === adapter && channel.key === key);
   }
 
-  /** The channel whose place has this id. */
+  /** The channel whose place has this id, whichever tenant's room it is. */
   channelOf(placeId: string): RoomChannel | undefined {
-    return this.channels.find((channel) => channelPlaceId(channel) === placeId);
+    const [ofNobody] = placeId.split("@", 1);
+    return this.channels.find((channel) => channelPlaceId(channel) === ofNobody);
   }
 
   nameOf(agent: string): string {
@@ -163,7 +165,12 @@ function tableOf({ agents, channels }: { agents: readonly RoomAgent[]; channels:
   };
 }
 
-/** Id of the place of a configured channel: `web:general`. */
-export function channelPlaceId(channel: Pick<RoomChannel, "adapter" | "key">): string {
-  return `${channel.adapter}:${channel.key}`;
+/**
+ * Id of the place of a configured channel: `web:general`, for a tenant `web:general@acme`. On other platforms a channel is the same place
+ * for all. A name that cannot stand in a session's id is told by its hash.
+ */
+export function channelPlaceId(channel: Pick<RoomChannel, "adapter" | "key">, tenant = ""): string {
+  const id = `${channel.adapter}:${channel.key}`;
+  if (tenant === "" || channel.adapter !== "web") return id;
+  return `${id}@${/^[A-Za-z0-9._-]{1,60}$/.test(tenant) ? tenant : `sha256:${createHash("sha256").update(tenant).digest("hex").slice(0, 32)}`}`;
 }

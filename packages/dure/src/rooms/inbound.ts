@@ -30,6 +30,8 @@ export class Inbound implements ChannelPort {
   readonly #deaf = new Set<string>();
   /** By `agent@place`: when the last line about missed calls was given, milliseconds since the epoch. It tells of all that came before it. */
   readonly #toldMissed = new Map<string, number>();
+  /** `account@place` with a gap that could not be read yet. What is heard meanwhile does not say that the gap was read. */
+  readonly #gaps = new Set<string>();
 
   constructor(setting: RoomsSetting, parts: { adapter: ChannelAdapter; talk: Talk; accounts: Accounts; press: ButtonAnswer }) {
     this.#setting = setting;
@@ -148,10 +150,16 @@ export class Inbound implements ChannelPort {
     const { id } = unread;
     const place = await store.place(id);
     if (!place || place.channel === null || place.state === "closed") return;
+    const gap = gapOf(account, id);
+    this.#gaps.add(gap);
     try {
       const missed = await this.#missedIn(account, place, unread.last);
       let unheeded: number | undefined;
-      for (const message of missed) if (await this.#receive(account, message, this.#isOld(message))) unheeded = message.at;
+      for (const message of missed) {
+        if (await this.#receive(account, message, this.#isOld(message))) unheeded = message.at;
+        await this.#markRead(account, id, message.platformId, { inGap: true });
+      }
+      this.#gaps.delete(gap);
       if (unheeded !== undefined) await this.#tellMissed(place, account, unheeded);
       await this.#hearsAgain(account, place);
       if (missed.length > 0) logger.info({ account: account.id, place: id, messages: missed.length }, `${account.id} caught up with ${missed.length} messages in ${place.name}`);
@@ -162,7 +170,10 @@ export class Inbound implements ChannelPort {
       const wait = CATCH_UP_AGAIN_MS[tries];
       const isRefused = error instanceof ChannelError && error.failure !== "transient" && error.failure !== "rate-limited";
       logger.warn({ account: account.id, place: id, error: messageOf(error) }, `${account.id} could not read what it missed in ${place.name}${isRefused || wait === undefined ? "" : `; again in ${wait / 1_000} s`}`);
-      if (isRefused || wait === undefined) return this.#tellUnread(account, place, messageOf(error));
+      if (isRefused || wait === undefined) {
+        this.#gaps.delete(gap);
+        return this.#tellUnread(account, place, messageOf(error));
+      }
       clock.after(wait, () => {
         if (!this.#over.signal.aborted) this.#catchUp(account, unread, tries + 1).catch((later: unknown) => logger.warn({ account: account.id, place: id, error: messageOf(later) }, `${account.id} could not catch up in ${place.name}`));
       });
@@ -224,7 +235,7 @@ export class Inbound implements ChannelPort {
 
   /** Returns the place if the message came too late for the answer that it asked this account for. */
   async #receive(account: ChannelAccount, message: InboundMessage, isOld: boolean): Promise<Place | undefined> {
-    const { directory, database, allowBots } = this.#setting;
+    const { directory, allowBots } = this.#setting;
     // An agent whose account another process has connected a moment ago is none.
     const strangers = [...(message.author.isBot ? [message.author.platformId] : []), ...message.mentions.map(({ platformId }) => platformId)].filter((platformId) => !directory.byPlatformId(this.#adapter.name, platformId));
     if (strangers.length > 0) await this.#accounts.learn();
@@ -261,7 +272,7 @@ export class Inbound implements ChannelPort {
       );
       isUnheeded = unheeded.length > 0;
     }
-    await database.query(READ, [this.#adapter.name, account.id, place.id, message.platformId]);
+    await this.#markRead(account, place.id, message.platformId);
     await this.#hearsAgain(account, place);
     return isUnheeded ? place : undefined;
   }
@@ -292,7 +303,13 @@ export class Inbound implements ChannelPort {
 
   async #noteRead(account: ChannelAccount, message: InboundMessage): Promise<void> {
     const place = await this.#setting.store.placeAt(message.place);
-    if (place) await this.#setting.database.query(READ, [this.#adapter.name, account.id, place.id, message.platformId]);
+    if (place) await this.#markRead(account, place.id, message.platformId);
+  }
+
+  /** A process that dies before it has read a gap leaves it to the next one, which reads from this mark on. */
+  async #markRead(account: ChannelAccount, place: string, platformId: string, { inGap = false } = {}): Promise<void> {
+    if (!inGap && this.#gaps.has(gapOf(account, place))) return;
+    await this.#setting.database.query(READ, [this.#adapter.name, account.id, place, platformId]);
   }
 
   /** Undefined: not on the allowlist, neither handled nor recorded. A thread that people opened becomes a place here. */
@@ -326,6 +343,10 @@ interface Unread {
   readonly id: string;
   /** Null: never. */
   readonly last: string | null;
+}
+
+function gapOf(account: ChannelAccount, place: string): string {
+  return `${account.id}@${place}`;
 }
 
 /** Platform ids grow with time: the longer one is the later one. */

@@ -1,6 +1,7 @@
 import type { Database } from "../durable/database.ts";
 import type { Page } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
+import type { TenantView } from "../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
 import type { AccountState } from "./channel-adapter.ts";
 import { deafIn } from "./deaf.ts";
@@ -55,6 +56,13 @@ export interface Observation {
   readonly at: number;
 }
 
+/** Who looks at rooms: a tenant's person, or an administrator who sees the channels of all. */
+interface Looking {
+  readonly tenant: string;
+  readonly person: string;
+  readonly seesAll?: boolean | undefined;
+}
+
 /** What pages and programs see of rooms. Another tenant's room is not found; Discord's belong to the empty tenant. */
 export class RoomReader {
   readonly #database: Database;
@@ -70,10 +78,10 @@ export class RoomReader {
   }
 
   /** Channels in the order in which they were made, then the person's direct rooms. */
-  async rooms(who: { tenant: string; person: string }, options: { limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<RoomSummary>> {
+  async rooms(who: Looking, options: { limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<RoomSummary>> {
     const limit = Math.min(Math.max(options.limit ?? ROOMS_DEFAULT, 1), ROOMS_MOST);
     const [kind, at, id] = options.cursor === undefined ? [null, null, null] : readCursor(options.cursor);
-    const rows = await this.#database.query<RoomRow>(ROOMS, [who.tenant, who.person, this.#directory.channels.map(channelPlaceId), kind, at, id, limit + 1]);
+    const rows = await this.#database.query<RoomRow>(ROOMS, [who.tenant, who.person, this.#directory.channels.map((channel) => channelPlaceId(channel)), kind, at, id, limit + 1, who.seesAll === true]);
     const last = rows[limit - 1];
     return { items: await this.#summariesOf(rows.slice(0, limit)), nextCursor: rows.length > limit && last ? cursorOf(last) : null };
   }
@@ -88,13 +96,13 @@ export class RoomReader {
   }
 
   /** The liveliest first; those of one room, at most 500. `before`: that were last active before this, milliseconds since the epoch. */
-  async threads(room: string, who: { tenant: string; person: string }, page: { limit?: number; before?: number } = {}): Promise<readonly ThreadSummary[]> {
-    const rows = await this.#database.query<ThreadRow>(THREADS, [room, who.tenant, who.person, Math.min(page.limit ?? 100, 500), null, this.#limits.participantsMs, page.before ?? null]);
+  async threads(room: string, who: Looking, page: { limit?: number; before?: number } = {}): Promise<readonly ThreadSummary[]> {
+    const rows = await this.#database.query<ThreadRow>(THREADS, [room, who.tenant, who.person, Math.min(page.limit ?? 100, 500), null, this.#limits.participantsMs, page.before ?? null, who.seesAll === true]);
     return rows.map(threadOf);
   }
 
-  async thread(id: string, who: { tenant: string; person: string }): Promise<ThreadSummary | undefined> {
-    const [row] = await this.#database.query<ThreadRow>(THREADS, [null, who.tenant, who.person, 1, id, this.#limits.participantsMs, null]);
+  async thread(id: string, who: Looking): Promise<ThreadSummary | undefined> {
+    const [row] = await this.#database.query<ThreadRow>(THREADS, [null, who.tenant, who.person, 1, id, this.#limits.participantsMs, null, who.seesAll === true]);
     return row && threadOf(row);
   }
 
@@ -111,16 +119,16 @@ export class RoomReader {
     return (await this.#database.query<{ agent: string }>(TYPING, [place])).map(({ agent }) => agent);
   }
 
-  async observations(filter: { agent?: string; place?: string; tenant: string }): Promise<readonly Observation[]> {
+  async observations(filter: { agent?: string; place?: string; tenant: TenantView }): Promise<readonly Observation[]> {
     const rows = await this.#database.query<{ agent: string; place: string; message: string; sender: string; excerpt: string; at: Date }>(OBSERVATIONS, [filter.agent ?? null, filter.place ?? null, filter.tenant, this.#limits.observationsMs]);
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
   }
 
-  /** The directory; with `personas` also what each agent is told of itself. */
-  async agents({ personas = false }: { personas?: boolean } = {}): Promise<readonly AgentStatus[]> {
+  /** The directory, with the load and the spend that a tenant's work makes; with `personas` also what each agent is told of itself. */
+  async agents({ personas = false, tenant = null }: { personas?: boolean; tenant?: TenantView } = {}): Promise<readonly AgentStatus[]> {
     const accounts = await this.#database.query<{ adapter: string; id: string; agent: string; state: AccountState; detail: string | null; changed_at: Date; lost_at: Date | null; platform_id: string | null }>(ACCOUNTS);
-    const load = await this.#database.query<{ agent: string; working: number; waiting: number }>(LOAD);
-    const spend = await this.#database.query<{ agent: string; tokens: number; micro_usd: number }>(SPEND);
+    const load = await this.#database.query<{ agent: string; working: number; waiting: number }>(LOAD, [tenant]);
+    const spend = await this.#database.query<{ agent: string; tokens: number; micro_usd: number }>(SPEND, [tenant]);
     const { agents } = this.#directory;
     const told = personas ? await Promise.all(agents.map(async ({ id }) => this.#personaOf(id))) : [];
     return agents.map((agent, index) => {
@@ -191,8 +199,8 @@ const ROOMS = {
     select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
            (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at, (extract(epoch from p.created_at) * 1000000)::bigint::text as made_us
       from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $1 and r.person = $2
-     where p.kind <> 'thread' and (p.tenant = $1 or p.tenant = '') and not p.is_sink
-       and (p.kind = 'channel' and p.id = any($3::text[]) or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1))
+     where p.kind <> 'thread' and ($8::boolean or p.tenant = $1) and not p.is_sink
+       and (p.kind = 'channel' and split_part(p.id, '@', 1) = any($3::text[]) or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1))
        and ($4::text is null or (p.kind, (extract(epoch from p.created_at) * 1000000)::bigint, p.id) > ($4, $5::bigint, $6))
      order by p.kind, p.created_at, p.id limit $7`,
 };
@@ -204,7 +212,7 @@ const THREADS = {
              where a.place = p.id and p.active_at > clock_timestamp() - $6::double precision * interval '1 millisecond') as participants,
            (select count(*)::integer from dure.requests q where q.thread = p.id and q.state = 'open') as open_requests
       from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $2 and r.person = $3
-     where p.kind = 'thread' and ($1::text is null or p.parent = $1) and ($5::text is null or p.id = $5) and (p.tenant = $2 or p.tenant = '')
+     where p.kind = 'thread' and ($1::text is null or p.parent = $1) and ($5::text is null or p.id = $5) and ($8::boolean or p.tenant = $2)
        and ($7::double precision is null or p.active_at < to_timestamp($7::double precision / 1000))
      order by p.active_at desc limit $4`,
 };
@@ -216,18 +224,18 @@ const LAST_MESSAGES = {
 const OBSERVATIONS = {
   name: "rooms.observations",
   text: `select * from (select a.agent, o.place, o.message, o.sender, o.excerpt, o.at from dure.observations o join dure.places p on p.id = o.place, unnest(o.agents) as a(agent)
-          where ($1::text is null or a.agent = $1) and ($2::text is null or o.place = $2) and (p.tenant = $3 or p.tenant = '') and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
+          where ($1::text is null or a.agent = $1) and ($2::text is null or o.place = $2) and ($3::text is null or p.tenant = $3) and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
           order by o.at desc, o.message desc, a.agent limit 1000) newest order by at, message, agent`,
 };
 const ACCOUNTS = { name: "rooms.accounts", text: `select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.changed_at, ${LOST_AT} from dure.accounts a
            left join dure.leases l on l.name = 'account:' || a.adapter || ':' || a.id left join dure.processes p on p.id = l.holder order by a.adapter, a.id` };
 const LOAD = {
   name: "rooms.load",
-  text: "select agent, count(*) filter (where state = 'running')::integer as working, count(*) filter (where state = 'waiting')::integer as waiting from dure.handlings where state <> 'done' group by agent",
+  text: "select agent, count(*) filter (where state = 'running')::integer as working, count(*) filter (where state = 'waiting')::integer as waiting from dure.handlings h where state <> 'done' and ($1::text is null or exists (select from dure.places p where p.id = h.place and p.tenant = $1)) group by agent",
 };
 const SPEND = {
   name: "rooms.spend",
-  text: "select agent, sum(tokens_in + tokens_out)::bigint as tokens, coalesce(sum(cost_micro_usd), 0)::bigint as micro_usd from dure.model_calls where at > clock_timestamp() - interval '24 hours' group by agent",
+  text: "select agent, sum(tokens_in + tokens_out)::bigint as tokens, coalesce(sum(cost_micro_usd), 0)::bigint as micro_usd from dure.model_calls c where at > clock_timestamp() - interval '24 hours' and ($1::text is null or exists (select from dure.sessions s where s.id = c.session_id and s.tenant = $1) or exists (select from dure.plan_runs r where r.id = c.session_id and r.tenant = $1)) group by agent",
 };
 const TYPING = { name: "rooms.typing", text: "select distinct agent from dure.handlings where place = $1 and state = 'running'" };
 const READ = {

@@ -2,6 +2,7 @@ import type { Conversations } from "../engine/api.ts";
 import { concludes } from "../engine/conclusion.ts";
 import type { Transaction } from "../durable/database.ts";
 import { enqueue } from "../durable/outbox.ts";
+import { countsAsTry } from "../durable/passing.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Cancel } from "../kernel/clock.ts";
 import { storable } from "../durable/storable.ts";
@@ -35,6 +36,7 @@ interface HandlingRow {
   readonly request: string | null;
   readonly input: { readonly message: string; readonly background: string } | null;
   readonly turn: string | null;
+  readonly tries: number;
 }
 
 interface Asked {
@@ -95,7 +97,7 @@ export class Responder {
           this.#again = false;
           const room = AT_ONCE - this.#running.size;
           if (room <= 0) return;
-          const claimed = await database.query<HandlingRow>(CLAIM, [room, this.#lease.id, [...this.#running.keys()]]);
+          const claimed = await database.query<HandlingRow>(CLAIM, [this.#lease.id, room, [...this.#running.keys()]]);
           for (const handling of claimed) this.#begin(handling);
           if (claimed.length === room) this.#again = true;
         }
@@ -111,7 +113,7 @@ export class Responder {
     const running = this.#handle(handling)
       .catch((error: unknown) => {
         if (!this.#over.signal.aborted && !this.#lease.signal.aborted) logger.warn({ handling: handling.id, code: codeOf(error), error: messageOf(error) }, `${handling.agent} could not handle ${handling.message ?? handling.turn}; it is tried again`);
-        return this.#giveBack(handling.id);
+        return this.#giveBack(handling, error);
       })
       .finally(() => {
         this.#running.delete(handling.id);
@@ -293,11 +295,29 @@ export class Responder {
     await this.#talk.say(tx, place, { author: handling.agent, text: roomTexts(this.#setting.locale).failed(), mark: "notice", replyTo: message.id });
   }
 
-  async #giveBack(id: string): Promise<void> {
+  /**
+   * It keeps its place: what stands behind it in its session waits for the next try. Trouble that would come again ends the
+   * work after `TRIES` tries, and the next goes on.
+   */
+  async #giveBack(handling: HandlingRow, error: unknown): Promise<void> {
     const { clock, database } = this.#setting;
-    if (this.#over.signal.aborted || this.#lease.signal.aborted) return; // whoever takes it sees that this process is gone, or going
-    await database.query(GIVE_BACK, [id, this.#lease.id, RETRY_MS]).catch(() => {});
+    if (this.#over.signal.aborted || this.#lease.signal.aborted) return; // the process that takes it sees that this one is gone, or going
+    const isCounted = countsAsTry(error);
+    if (isCounted && handling.tries + 1 >= TRIES) return this.#giveUp(handling);
+    const pause = isCounted ? Math.min(RETRY_MS * 2 ** handling.tries, RETRY_MOST_MS) : RETRY_MS;
+    await database.query(GIVE_BACK, [handling.id, this.#lease.id, pause, isCounted ? 1 : 0]).catch(() => {});
     await clock.sleep(50, { signal: this.#over.signal }).catch(() => {});
+  }
+
+  async #giveUp(handling: HandlingRow): Promise<void> {
+    const { database, logger } = this.#setting;
+    logger.error({ handling: handling.id, agent: handling.agent, tries: TRIES }, `${handling.agent} could not handle ${handling.message ?? handling.turn} in ${TRIES} tries; it ends as failed, and the next goes on`);
+    try {
+      await this.#settle(handling, { outcome: "failed", text: "" });
+    } catch {
+      // Also its end could not be told in its place.
+      await database.query(GIVE_UP, [handling.id, this.#lease.id]).catch(() => {});
+    }
   }
 
   get #signal(): AbortSignal {
@@ -322,32 +342,31 @@ const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
 /** A turn that waits for a person has said nothing yet. */
 const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = { TURN_STOPPED: "stopped", APPROVAL_PENDING: "asked", EFFECT_UNKNOWN: "asked" };
 
-/** Before work that failed in an unexpected way is tried again. */
+/** Before work that failed in an unexpected way is tried again: doubled each time, milliseconds. */
 const RETRY_MS = 2_000;
+const RETRY_MOST_MS = 30_000;
+/** Tries in all, which is about two minutes: those who wait behind it wait no longer. */
+const TRIES = 8;
 
-/** Due work of nobody, or of a process that lives no longer. What came first in a session is answered first, unless it waits for its time. */
+/** Which work may start is decided there, for every process: what came first in a session is answered first. */
 const CLAIM = {
   name: "handling.claim",
-  text: `
-    with due as (
-      select h.id from dure.handlings h
-       where h.id <> all($3::text[])
-         and (h.state = 'waiting' and (h.not_before <= clock_timestamp()
-                or (h.behind is not null and exists (select 1 from dure.handlings b where b.id = h.behind and b.state = 'done')))
-              or h.state = 'running' and (h.holder = $2 or not exists (select 1 from dure.processes p where p.id = h.holder and p.ended_at is null)))
-         and not exists (select 1 from dure.handlings e where e.session = h.session and e.state <> 'done' and (e.created_at, e.id) < (h.created_at, h.id)
-                           and (e.state = 'running' or e.not_before <= clock_timestamp()))
-       order by h.not_before, h.id limit $1 for update skip locked
-    )
-    update dure.handlings h set state = 'running', holder = $2 from due where h.id = due.id
-    returning h.id, h.agent, h.place, h.message, h.session, h.rank, h.request, h.input, h.turn`,
+  text: "select id, agent, place, message, session, rank, request, input, turn, tries from dure.start_handlings($1, $2, $3)",
 };
 const COMPOSED = { name: "handling.composed", text: "update dure.handlings set input = coalesce(input, $2), turn = coalesce(turn, $3) where id = $1 returning input, turn" };
 const LOCK = { name: "handling.lock", text: "select wishes, preview from dure.handlings where id = $1 and state = 'running' and holder = $2 for update" };
 const FINISH = { name: "handling.finish", text: "update dure.handlings set state = 'done', outcome = $2, answer = $3, finished_at = clock_timestamp(), input = null where id = $1" };
 const GIVE_BACK = {
   name: "handling.give_back",
-  text: "update dure.handlings set state = 'waiting', holder = null, behind = null, not_before = clock_timestamp() + $3::double precision * interval '1 millisecond' where id = $1 and state = 'running' and holder = $2",
+  text: `update dure.handlings
+            set state = 'waiting', holder = null, behind = null, tries = tries + $4::integer,
+                not_before = clock_timestamp() + $3::double precision * interval '1 millisecond'
+          where id = $1 and state = 'running' and holder = $2`,
+};
+const GIVE_UP = {
+  name: "handling.give_up",
+  text: `update dure.handlings set state = 'done', outcome = 'failed', finished_at = clock_timestamp(), input = null
+          where id = $1 and state = 'running' and holder = $2`,
 };
 const PARTICIPANTS = { name: "handling.participants", text: "select agent from dure.participants where place = $1 order by since, agent" };
 const HEARD = {

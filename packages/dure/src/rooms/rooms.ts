@@ -1,4 +1,4 @@
-import type { Conversations } from "../engine/api.ts";
+import type { Conversations, Page } from "../engine/api.ts";
 import { AuditLog, type Deed } from "../durable/audit-log.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
@@ -24,12 +24,13 @@ import { LIFT_BUTTON } from "./guards.ts";
 import { liftPairsIn, Lifts, RESUME } from "./lifts.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
 import { shownPlace, type Place, type ShownPlace } from "./place.ts";
-import { RoomReader } from "./reading.ts";
+import { RoomReader, type RoomSummary } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
 import { Requests, withdrawRequestsIn } from "./requests.ts";
 import { Responder } from "./responder.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
+import { makeRoomsOf } from "./tenant-rooms.ts";
 import { checkText, LONGEST_TEXT } from "./text.ts";
 import { GONE, roomTexts, type RoomLocale } from "./texts.ts";
 
@@ -64,6 +65,8 @@ export interface RoomsOptions {
 /** Who calls: a tenant's person. */
 export interface RoomPerson {
   readonly tenant: string;
+  /** An administrator without a tenant: sees the channels of all. Default no. */
+  readonly seesAll?: boolean | undefined;
   /** Their name; what they write stands under it. */
   readonly person: string;
 }
@@ -170,17 +173,31 @@ export class Rooms {
     return shownPlace((await this.#setting.store.place(row!.id))!);
   }
 
-  /** A place that this person may see; `PLACE_UNKNOWN` otherwise. */
+  /** A place that this person may see; `PLACE_UNKNOWN` otherwise. A channel without a tenant's name is that of the person's tenant. */
   async place(id: string, who: RoomPerson): Promise<Place> {
-    const place = await this.#setting.store.place(id);
+    const own = this.ownIdOf(id, who);
+    if (own !== id) await makeRoomsOf(who.tenant, this.directory, this.#options.database);
+    const place = await this.#setting.store.place(own);
     if (!place || !maySee(place, who)) throw placeUnknown(id);
     return place;
   }
 
+  /** The id of the tenant's own room where a channel is named as the configuration does; every other id as it is. */
+  ownIdOf(id: string, { tenant }: Pick<RoomPerson, "tenant">): string {
+    const channel = this.directory.channelOf(id);
+    return channel && channelPlaceId(channel) === id ? channelPlaceId(channel, tenant) : id;
+  }
+
+  /** Channels of the person's tenant in the order in which they were made, then the person's direct rooms. */
+  async list(who: RoomPerson, page: { limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<RoomSummary>> {
+    await makeRoomsOf(who.tenant, this.directory, this.#options.database);
+    return this.reader.rooms(who, page);
+  }
+
   async message(id: string, who: RoomPerson): Promise<StoredMessage> {
     const message = await this.#setting.store.message(id);
-    if (!message) throw new DureError("ROOM_MESSAGE_UNKNOWN", `There is no message "${id}".`, { class: "not-found", hint: "Check the id." });
-    await this.place(message.place, who);
+    const place = message && (await this.#setting.store.place(message.place));
+    if (!message || !place || !maySee(place, who)) throw new DureError("ROOM_MESSAGE_UNKNOWN", `There is no message "${id}".`, { class: "not-found", hint: "Check the id." });
     return message;
   }
 
@@ -263,11 +280,12 @@ export class Rooms {
    */
   async #makePlaces(directory: Directory, { isReload }: { isReload: boolean }): Promise<void> {
     const { database } = this.#options;
-    const ids = directory.channels.map(channelPlaceId);
+    const ids = directory.channels.map((channel) => channelPlaceId(channel));
     for (const channel of directory.channels) {
       const [renamed] = await database.query(FREE_CHANNEL, [channelPlaceId(channel), channel.adapter, channel.channel]);
       await database.query(CHANNEL, [channelPlaceId(channel), channel.adapter, channel.name, channel.guild ?? null, channel.channel, NOT_CONFIGURED, isReload && renamed === undefined]);
       await database.query(KEEP_THREADS, [channelPlaceId(channel), channel.adapter, channel.channel]);
+      await database.query(TENANTS_CHANNEL, [channelPlaceId(channel), channel.name, NOT_CONFIGURED]);
       await database.query(OPEN_THREADS, [channelPlaceId(channel), NOT_CONFIGURED]);
     }
     await database.transaction(async (tx) => {
@@ -345,7 +363,7 @@ const FORGOTTEN = (ms: number): string => `place in (select id from dure.places 
 /** A channel is everybody's of its tenant; a direct room its person's. What is said in private on another platform is for the operators alone. */
 function maySee(place: Place, who: RoomPerson): boolean {
   if (place.kind === "direct") return place.tenant === who.tenant && (place.adapter !== "web" || place.person === who.person);
-  return place.tenant === "" || place.tenant === who.tenant;
+  return who.seesAll === true || place.tenant === who.tenant;
 }
 
 /** A name that looks like an agent's would let a person speak as one, whatever stands in it that nobody sees. */
@@ -382,11 +400,19 @@ const FREE_CHANNEL = {
 };
 /** Why a place is closed that the configuration does not have any more. */
 const NOT_CONFIGURED = GONE["not-configured"].en;
-const OPEN_THREADS = { name: "rooms.open_threads", text: "update dure.places set state = 'open', closed_because = null, away_until = clock_timestamp() where parent = $1 and state = 'closed' and closed_because = $2" };
+/** What holds for a channel holds for each tenant's room of it. */
+const TENANTS_CHANNEL = {
+  name: "rooms.tenants_channel",
+  text: `update dure.places set name = $2, closed_because = null,
+           away_until = case when state = 'closed' and closed_because = $3 then clock_timestamp() else away_until end,
+           state = case when state = 'closed' then 'open' else state end
+          where kind = 'channel' and tenant <> '' and split_part(id, '@', 1) = $1`,
+};
+const OPEN_THREADS = { name: "rooms.open_threads", text: "update dure.places set state = 'open', closed_because = null, away_until = clock_timestamp() where kind = 'thread' and split_part(parent, '@', 1) = $1 and state = 'closed' and closed_because = $2" };
 const CLOSE_OTHERS = {
   name: "rooms.close_others",
   text: `update dure.places set state = 'closed', closed_because = $2, away_from = clock_timestamp(), away_until = null
-          where state <> 'closed' and (kind = 'channel' and not id = any($1::text[]) or kind = 'thread' and not parent = any($1::text[])) returning id`,
+          where state <> 'closed' and (kind = 'channel' and not split_part(id, '@', 1) = any($1::text[]) or kind = 'thread' and not split_part(parent, '@', 1) = any($1::text[])) returning id`,
 };
 /** The threads of a channel stay with it. */
 const KEEP_THREADS = { name: "rooms.keep_threads", text: "update dure.places set parent = $1 where adapter = $2 and kind = 'thread' and channel = $3 and parent <> $1" };

@@ -2,11 +2,14 @@ import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import type { Rooms } from "../rooms/rooms.ts";
-import { assertBindable, COOKIE, countedAs, decideOrigin, isHostAllowed } from "./access.ts";
+import { assertBindable, countedAs, decideOrigin, hasScope, isHostAllowed } from "./access.ts";
 import type { CostBook } from "./cost-routes.ts";
 import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
 
 import { MemoryTokenStore, type Scope } from "./token-store.ts";
+
+/** What a browser says of a request of dure's own page. */
+const FROM_PAGE = { "sec-fetch-site": "same-origin" };
 
 const chat = { session_id: "mina", message: "안녕하세요" };
 
@@ -26,6 +29,7 @@ function send(server: TestServer, method: string, path: string, headers: Record<
 
 async function startWithTokens(options: Parameters<typeof startTestServer>[0] = {}): Promise<{ server: TestServer; store: MemoryTokenStore; token: (scopes: Scope[], tenant?: string) => Promise<{ token: string; id: string; bearer: Record<string, string> }> }> {
   const store = new MemoryTokenStore();
+  await store.create({ name: "first", scopes: ["chat"] }); // with none the user who runs the server needs none
   const server = await startTestServer({ auth: store, ...options });
   return {
     server,
@@ -55,7 +59,7 @@ test.for([
 
 test("addresses of one IPv6 network share what one address may ask; another network has its own", async () => {
   await using server = await startTestServer({ trustProxy: ["127.0.0.1"], limits: { perAddress: 3 } });
-  const ask = async (address: string): Promise<number> => (await server.fetch("/v1/services", { headers: { "x-forwarded-for": address } })).status;
+  const ask = async (address: string): Promise<number> => (await server.fetch("/openapi.json", { headers: { "x-forwarded-for": address } })).status;
 
   const shared = [await ask("2001:db8::1"), await ask("2001:db8::2"), await ask("2001:db8::a:b:c:d"), await ask("2001:db8::3")];
 
@@ -65,24 +69,22 @@ test("addresses of one IPv6 network share what one address may ask; another netw
 
 describe("the Host header", () => {
   test.each([
-    ["127.0.0.1:4600", false, true],
-    ["localhost", false, true],
-    ["dure.localhost:1", false, true],
-    ["LOCALHOST.:4600", false, true],
-    ["[::1]:4600", false, true],
-    ["dure.example.com", false, true],
-    ["dure.example.com:443", false, true],
-    ["evil.example", false, false],
-    ["127.0.0.1.evil.example", false, false],
-    ["localhost.evil.example", false, false],
-    ["192.168.0.5:4600", false, false],
-    ["192.168.0.5:4600", true, true],
-    ["evil.example", true, false],
-    ["", false, false],
-    ["a b", false, false],
-    [undefined, true, false],
-  ])("%s (addresses allowed: %s) is this server: %s", (host, addresses, allowed) => {
-    expect(isHostAllowed(host, { allowedHosts: ["dure.example.com"], addresses })).toBe(allowed);
+    ["127.0.0.1:4600", true],
+    ["localhost", true],
+    ["dure.localhost:1", true],
+    ["LOCALHOST.:4600", true],
+    ["[::1]:4600", true],
+    ["dure.example.com", true],
+    ["dure.example.com:443", true],
+    ["evil.example", false],
+    ["127.0.0.1.evil.example", false],
+    ["localhost.evil.example", false],
+    ["192.168.0.5:4600", true],
+    ["", false],
+    ["a b", false],
+    [undefined, false],
+  ])("%s is this server: %s", (host, allowed) => {
+    expect(isHostAllowed(host, ["dure.example.com"])).toBe(allowed);
   });
 
   test("a rebound name is refused before anything happens", async () => {
@@ -107,7 +109,13 @@ describe("pages of other sites", () => {
     ["a sandboxed frame", { ...here, origin: "null" }, "none", false],
     ["a listed page with a token", { ...here, origin: "https://app.example.com", secFetchSite: "cross-site" }, "bearer", true],
     ["a listed page with a cookie", { ...here, origin: "https://app.example.com", secFetchSite: "cross-site" }, "cookie", false],
+    ["a listed page without a token", { ...here, origin: "https://app.example.com", secFetchSite: "cross-site" }, "none", false],
     ["a cookie without a word of where it comes from", here, "cookie", false],
+    ["a GET that starts a turn, with a cookie and without a word", { ...here, method: "GET" }, "cookie", false],
+    ["a GET that starts a turn, without a token and a word", { ...here, method: "GET" }, "none", false],
+    ["a GET that starts a turn, typed into the address bar", { ...here, method: "GET", secFetchSite: "none" }, "none", false],
+    ["a GET that starts a turn, of dure's own page", { ...here, method: "GET", secFetchSite: "same-origin" }, "none", true],
+    ["a GET that starts a turn, with a bearer", { ...here, method: "GET" }, "bearer", true],
     ["an EventSource of another site", { ...here, method: "GET", secFetchSite: "cross-site" }, "none", false],
   ] as const)("%s", (_name, request, proof, allowed) => {
     expect(decideOrigin(request, proof, { unsafe: true, corsOrigins: ["https://app.example.com"] }).allowed).toBe(allowed);
@@ -125,18 +133,22 @@ describe("pages of other sites", () => {
   });
 
   test("CORS is off unless an origin is listed", async () => {
-    await using server = await startTestServer({ corsOrigins: ["https://app.example.com"] });
+    const store = new MemoryTokenStore();
+    await using server = await startTestServer({ auth: store, corsOrigins: ["https://app.example.com"] });
     const preflight = (origin: string): ReturnType<typeof send> => send(server, "OPTIONS", "/v1/agent/chat", { origin, "access-control-request-method": "POST" });
 
     const listed = await preflight("https://app.example.com");
     const other = await preflight("https://evil.example");
     const read = await send(server, "GET", "/v1/services", { origin: "https://evil.example" });
-    const stream = await send(server, "POST", "/v1/agent/chat/stream", { origin: "https://app.example.com" }, chat);
+    const asPerson = await send(server, "POST", "/v1/agent/chat/stream", { origin: "https://app.example.com" }, chat);
+    const { token } = await store.create({ name: "app", scopes: ["chat"] });
+    const stream = await send(server, "POST", "/v1/agent/chat/stream", { origin: "https://app.example.com", authorization: `Bearer ${token}` }, chat);
 
     expect([listed.status, listed.headers["access-control-allow-origin"]]).toEqual([204, "https://app.example.com"]);
     expect(listed.headers["access-control-allow-credentials"]).toBeUndefined();
     expect([other.status, other.headers["access-control-allow-origin"]]).toEqual([405, undefined]);
     expect(read.headers["access-control-allow-origin"]).toBeUndefined();
+    expect(asPerson.status).toBe(403); // a listed page needs a token of its own
     expect([stream.status, stream.headers["access-control-allow-origin"], stream.headers["access-control-expose-headers"]]).toEqual([200, "https://app.example.com", "turn-id, retry-after"]);
   });
 });
@@ -146,7 +158,7 @@ describe("tokens", () => {
     const { server } = await startWithTokens();
     await using _ = server;
 
-    const paths = ["/v1/services", "/v1/agent/sessions", "/v1/events", "/v1/me", "/metrics"];
+    const paths = ["/v1/services", "/v1/agent/sessions", "/v1/events", "/v1/me", "/metrics", "/v1/login/sessions"];
     const answers = await Promise.all(paths.map((path) => server.fetch(path)));
     const open = await Promise.all(["/healthz", "/readyz", "/openapi.json"].map((path) => server.fetch(path)));
 
@@ -171,6 +183,12 @@ describe("tokens", () => {
     expect(await status("/metrics", admin.bearer)).toBe(200);
     expect(await status("/v1/services", { authorization: "Bearer wrong" })).toBe(401);
     expect(await status("/v1/services", { authorization: "Basic YTpi" })).toBe(401);
+  });
+
+  test("admin holds every scope but plans:unconfined, which is given by its name alone", () => {
+    const holds = (...scopes: Scope[]): boolean => hasScope({ caller: { tenant: "", name: "mina" }, scopes, proof: "bearer" }, "plans:unconfined");
+
+    expect([holds("admin"), holds("plans", "plans:run"), holds("plans:unconfined")]).toEqual([false, false, true]);
   });
 
   test("a revoked token is refused at once", async () => {
@@ -205,18 +223,35 @@ describe("tokens", () => {
     await using _ = server;
     const [mina, jun] = [await token(["chat"], "mina"), await token(["chat"], "jun")];
     const turnId = (await server.post("/v1/agent/chat", chat, mina.bearer)).headers.get("turn-id")!;
-    const paths = [`/v1/agent/turns/${turnId}/stream`, "/v1/agent/sessions/mina", "/v1/agent/completed?session_id=mina", "/v1/events?session=mina"];
+    const paths = [`/v1/agent/turns/${turnId}/stream`, "/v1/agent/sessions/mina", "/v1/agent/completed?session_id=mina"];
 
-    const own = await Promise.all(paths.slice(0, 3).map((path) => server.fetch(path, { headers: mina.bearer })));
+    const own = await Promise.all(paths.map((path) => server.fetch(path, { headers: mina.bearer })));
     const other = await Promise.all(paths.map((path) => server.fetch(path, { headers: jun.bearer })));
-    const all = await server.fetch("/v1/events", { headers: mina.bearer });
 
     expect(own.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(other.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
-    expect([all.status, await all.json()]).toMatchObject([403, { code: "EVENTS_NEED_SESSION" }]);
+    expect(other.map(({ status }) => status)).toEqual([404, 404, 404]);
     expect((await server.fetch(`/v1/agent/turns/${turnId}/stop`, { method: "POST", headers: jun.bearer })).status).toBe(404);
     expect((await server.fetch("/v1/agent/sessions/mina", { method: "DELETE", headers: jun.bearer })).status).toBe(404);
-    expect((await server.post("/v1/agent/chat", chat, jun.bearer)).status).toBe(404);
+    expect((await server.post("/v1/agent/chat", chat, jun.bearer)).status).toBe(200); // a session of its own
+    expect(await (await server.fetch("/v1/agent/sessions/mina", { headers: mina.bearer })).json()).toMatchObject({ history: [{}, {}] });
+  });
+
+  test("a reader of the event log is told what its tenant's are, and only an administrator without one all", async () => {
+    const { server, token } = await startWithTokens();
+    await using _ = server;
+    for (const tenant of ["", "mina", "jun"]) server.events.publish({ type: "turn.done", tenant, session: tenant === "" ? "ceo" : `${tenant}/ceo`, data: { message: `of ${tenant}` } });
+    const read = async (scopes: Scope[], tenant?: string): Promise<unknown[]> => {
+      await using stream = new SseReader(await server.fetch("/v1/events?last_event_id=1.0.0", { headers: (await token(scopes, tenant)).bearer }));
+      server.events.publish({ type: "turn.done", tenant: tenant ?? "", session: "end" });
+      await stream.until(({ frames }) => frames.some(({ data }) => (data as { session: string }).session === "end"));
+      server.events.all.pop();
+      return stream.frames.slice(0, -1).map(({ data }) => [(data as { session: string }).session, (data as { tenant?: string }).tenant, (data as { data: { message: string } }).data.message]);
+    };
+
+    expect(await read(["chat"], "mina")).toEqual([["ceo", undefined, "of mina"]]);
+    expect(await read(["admin"], "mina")).toEqual([["ceo", undefined, "of mina"]]);
+    expect(await read(["chat"])).toEqual([["ceo", undefined, "of "]]);
+    expect(await read(["admin"])).toEqual([["ceo", undefined, "of "], ["mina/ceo", "mina", "of mina"], ["jun/ceo", "jun", "of jun"]]);
   });
 
   test("a tenant's admin is no admin of the other tenants: what is done to all of them at once is refused", async () => {
@@ -225,8 +260,6 @@ describe("tokens", () => {
     await using _ = server;
     const [tenant, everybody] = [await token(["admin"], "mina"), await token(["admin"])];
     const requests = [
-      ["GET", "/v1/events", "EVENTS_NEED_SESSION"],
-      ["GET", "/v1/events?room=web:general", "EVENTS_NEED_SESSION"],
       ["GET", "/metrics", "METRICS_NOT_ALLOWED"],
       ["GET", "/v1/costs", "COSTS_NOT_ALLOWED"],
       ["POST", "/v1/reload", "RELOAD_NOT_ALLOWED"],
@@ -272,13 +305,14 @@ describe("tokens", () => {
     const logout = await send(server, "POST", "/v1/logout", { ...page, cookie });
 
     expect([login.status, wrong.status, logout.status]).toEqual([204, 401, 204]);
-    expect(setCookie).toMatch(new RegExp(`^${COOKIE}=[A-Za-z0-9_-]+; Path=/; HttpOnly; SameSite=Strict$`));
+    expect(setCookie).toMatch(new RegExp(`^dure_session_${server.port}=login_[0-9A-Z]{26}\\.[A-Za-z0-9_-]{43}; Path=/; HttpOnly; SameSite=Strict$`));
     expect(setCookie).not.toContain(text);
-    expect(JSON.parse(me.body)).toEqual({ auth: "token", scopes: ["chat"], person: "test", dev_mode: false, locale: "ko" });
+    expect(JSON.parse(me.body)).toEqual({ auth: "token", access: { mode: "credentials", because: "token-exists" }, scopes: ["chat"], person: "test", dev_mode: false, locale: "ko" });
     expect([posted.status, forged.status, silent.status]).toEqual([200, 403, 403]);
     expect([lured.status, lured.headers["set-cookie"]]).toEqual([403, undefined]); // nobody is logged in as somebody else
     expect(String(logout.headers["set-cookie"])).toContain("Max-Age=0");
-    expect(server.audit.map(({ what, subject }) => [what, subject])).toEqual([["login", id], ["logout", id]]);
+    expect(server.audit.map(({ what, subject }) => [what, subject])).toEqual([["login", expect.stringMatching(/^login_/)], ["logout", server.audit[0]!.subject]]);
+    expect(server.audit.map(({ name }) => name)).toEqual([id, id]);
     expect(server.log.join("\n")).not.toContain(text);
   });
 
@@ -289,7 +323,10 @@ describe("tokens", () => {
 
     const login = await send(server, "POST", "/v1/login", { host: "dure.example.com", origin: "https://dure.example.com" }, { token: text });
 
-    expect(String(login.headers["set-cookie"])).toContain("; Secure");
+    const other = await send(server, "POST", "/v1/login", { host: "dure.example.com", origin: "http://dure.example.com", "x-forwarded-proto": "https" }, { token: text });
+
+    expect(String(login.headers["set-cookie"])).toMatch(/^__Host-dure_session=.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+    expect(String(other.headers["set-cookie"])).not.toContain("Secure"); // no proxy is trusted here
   });
 });
 
@@ -303,7 +340,7 @@ describe("sessions that dure leads", () => {
     const answers = await Promise.all([
       server.post("/v1/agent/chat", said),
       server.post("/v1/agent/chat/stream", said),
-      server.fetch(`/v1/agent/chat/stream?${new URLSearchParams(said).toString()}`),
+      server.fetch(`/v1/agent/chat/stream?${new URLSearchParams(said).toString()}`, { headers: FROM_PAGE }),
       server.fetch(`/v1/agent/sessions/${session}`, { method: "DELETE" }),
     ]);
 
@@ -371,7 +408,7 @@ describe("limits of requests", () => {
     const limits = { perAddress: 1, perLoopback: 2 };
     await using behind = await startTestServer({ limits, trustProxy: ["127.0.0.1"] });
     await using alone = await startTestServer({ limits });
-    const ask = async (server: TestServer, from: string): Promise<number> => (await send(server, "GET", "/v1/services", { host: "localhost", "x-forwarded-for": from })).status;
+    const ask = async (server: TestServer, from: string): Promise<number> => (await send(server, "GET", "/openapi.json", { host: "localhost", "x-forwarded-for": from })).status;
 
     expect([await ask(behind, "203.0.113.1"), await ask(behind, "203.0.113.1"), await ask(behind, "203.0.113.2")]).toEqual([200, 429, 200]);
     expect([await ask(alone, "203.0.113.1"), await ask(alone, "203.0.113.1"), await ask(alone, "203.0.113.2")]).toEqual([200, 200, 429]);
@@ -393,7 +430,7 @@ describe("where it listens", () => {
 
   test("an address that others can reach needs a token that lives", async () => {
     const store = new MemoryTokenStore();
-    for (const host of ["0.0.0.0", "::", "192.168.0.5"]) await expect(assertBindable(host, "open")).rejects.toEqual(refused);
+    for (const host of ["0.0.0.0", "::", "192.168.0.5"]) await expect(assertBindable(host, store)).rejects.toEqual(refused);
     await expect(assertBindable("0.0.0.0", store)).rejects.toEqual(refused);
 
     const { record } = await store.create({ name: "mina", scopes: ["chat"] });
@@ -404,7 +441,6 @@ describe("where it listens", () => {
   });
 
   test.each(["127.0.0.1", "127.8.8.8", "localhost", "::1"])("%s needs none", async (host) => {
-    await assertBindable(host, "open");
     await assertBindable(host, new MemoryTokenStore());
   });
 });
@@ -413,7 +449,7 @@ describe("what the log says", () => {
   test("ids, but no words of a person and no query", async () => {
     await using server = await startTestServer();
 
-    await using stream = new SseReader(await server.fetch("/v1/agent/chat/stream?session_id=mina&message=my-secret-words"));
+    await using stream = new SseReader(await server.fetch("/v1/agent/chat/stream?session_id=mina&message=my-secret-words", { headers: FROM_PAGE }));
     await stream.ended;
     await server.post("/v1/agent/chat", { session_id: "mina", message: "my-secret-words" });
     await server.fetch("/v1/agent/chat", { method: "POST", headers: { "content-type": "application/json" }, body: '{"message": my-secret-words}' });

@@ -1,24 +1,80 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
+import type { ServerBounds } from "./bounds.ts";
 import { fieldError } from "./problem.ts";
-
-/** Levels of arrays and objects in one body; far above any form, far below the stack. */
-const MAX_DEPTH = 32;
-/** Half a character, or U+0000: neither can be stored as it was sent, and nothing is replaced silently. */
-const UNSTORABLE = /[\p{Surrogate}\u0000]/u;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** JSON from the bytes of a body. Throws `BODY_INVALID` for broken UTF-8, broken JSON, text that cannot be stored, too deep nesting. */
-function parseJsonBody(bytes: Uint8Array): unknown {
+/** Bounds of the JSON in a body. */
+export type JsonBounds = Pick<ServerBounds, "jsonDepth" | "jsonValues">;
+
+/** JSON from the bytes of a body. Throws `BODY_INVALID` for broken UTF-8, broken JSON, text that cannot be stored; `BODY_TOO_COMPLEX`. */
+function parseJsonBody(bytes: Uint8Array, bounds: JsonBounds): unknown {
+  assertSimple(bytes, bounds);
   const value = parse(decode(bytes));
-  assertStorable(value, "", 0);
+  assertStorable(value, "");
   return value;
 }
 
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}');
+
+/** Counts levels and members before anything is made of them. Throws `BODY_TOO_COMPLEX`. Whether it is JSON is for the parser to say. */
+function assertSimple(bytes: Uint8Array, { jsonDepth, jsonValues }: JsonBounds): void {
+  let depth = 0;
+  let values = 0;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (byte === QUOTE) index = endOfString(bytes, index);
+    else if (byte === COMMA) values += 1;
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1;
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      depth += 1;
+      values += 1;
+    } else continue;
+    if (depth > jsonDepth) throw tooComplex(`is nested deeper than ${jsonDepth} levels`);
+    if (values > jsonValues) throw tooComplex(`has more than ${jsonValues} values`);
+  }
+}
+
+/** Where the quote stands that ends the string; the end of the bytes when there is none. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let end = bytes.indexOf(QUOTE!, start + 1); end >= 0; end = bytes.indexOf(QUOTE!, end + 1)) {
+    let backslashes = 0;
+    while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return bytes.length;
+}
+
+function tooComplex(what: string): DureError {
+  return new DureError("BODY_TOO_COMPLEX", `The body ${what}.`, { class: "input", hint: "Send it in parts." });
+}
+
+/**
+ * Refuses a body of which nothing comes for `ms` milliseconds. How long it may take in all is `requestMs`, which Node looks after.
+ * The refusal reaches the reader of the body as its error, so it is answered like every other.
+ */
+export function boundBody({ raw }: FastifyRequest, ms: number): void {
+  if (raw.headers["content-length"] === undefined && raw.headers["transfer-encoding"] === undefined) return;
+  const { socket } = raw;
+  const onTimeout = (): void => void raw.emit("error", bodyTooSlow(ms));
+  const over = (): void => {
+    socket.setTimeout(0);
+    raw.off("timeout", onTimeout);
+  };
+  raw.on("timeout", onTimeout);
+  raw.once("end", over);
+  raw.once("close", over);
+  socket.setTimeout(ms);
+}
+
+function bodyTooSlow(ms: number): DureError {
+  return new DureError("REQUEST_TOO_SLOW", `Nothing of the body came for ${ms / 1_000} s.`, { class: "input", hint: "Send it again, in one go." });
+}
+
 /** Makes `parseJsonBody` the only way a body comes in. */
-export function useStrictJson(app: FastifyInstance): void {
+export function useStrictJson(app: FastifyInstance, bounds: JsonBounds): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, bytes: Buffer) => {
     if (request.headers["content-encoding"] !== undefined) {
@@ -27,7 +83,7 @@ export function useStrictJson(app: FastifyInstance): void {
         hint: "Send the body uncompressed.",
       });
     }
-    return parseJsonBody(bytes);
+    return parseJsonBody(bytes, bounds);
   });
 }
 
@@ -63,15 +119,18 @@ function parse(text: string): unknown {
   }
 }
 
-function assertStorable(value: unknown, path: string, depth: number): void {
+function assertStorable(value: unknown, path: string): void {
   if (typeof value === "string") {
-    if (UNSTORABLE.test(value)) throw fieldError("BODY_INVALID", path, "holds U+0000 or half of a surrogate pair");
+    if (isUnstorable(value)) throw fieldError("BODY_INVALID", path, "holds U+0000 or half of a surrogate pair");
     return;
   }
   if (!Array.isArray(value) && !isObject(value)) return;
-  if (depth >= MAX_DEPTH) throw fieldError("BODY_INVALID", path, `is nested deeper than ${MAX_DEPTH} levels`);
   for (const [key, member] of Object.entries(value)) {
-    if (key === "__proto__" || UNSTORABLE.test(key)) throw fieldError("BODY_INVALID", path, "holds a key that cannot be stored");
-    assertStorable(member, path === "" ? key : `${path}.${key}`, depth + 1);
+    if (key === "__proto__" || isUnstorable(key)) throw fieldError("BODY_INVALID", path, "holds a key that cannot be stored");
+    assertStorable(member, path === "" ? key : `${path}.${key}`);
   }
+}
+
+function isUnstorable(text: string): boolean {
+  return text.includes("\u0000") || !text.isWellFormed();
 }

@@ -6,8 +6,8 @@ import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
+import { boundsOf, type ServerBounds } from "./bounds.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
-import { SERVER_LIMITS } from "./limits.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
 import { fieldError } from "./problem.ts";
 import {
@@ -32,6 +32,7 @@ import {
   TurnParams,
 } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
+import { viewerOf } from "./tenants.ts";
 import { assertTurnId, decideStanding, parseTurnPosition, positionInvalid } from "./turn-position.ts";
 import { sendTurn } from "./turn-stream.ts";
 
@@ -41,13 +42,13 @@ const NOTHING = z.null().meta({ description: "Nothing." });
 /** Turns, their streams, and the sessions they belong to. Source: docs/spec/conversation §6. */
 export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { conversations } = parts;
-  const messageBytes = parts.limits?.messageBytes ?? SERVER_LIMITS.messageBytes;
+  const bounds = boundsOf(parts.limits);
 
   app.post(
     "/v1/agent/chat",
     { config: { ...config, audit: false }, schema: { tags: ["turns"], summary: "Send a message, get the end of its turn", headers: IdempotencyHeaders, body: ChatBody, response: { 200: ChatAnswer, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
     async (request, reply) => {
-      const turn = turnRequestOf(request.body, messageBytes);
+      const turn = turnRequestOf(request.body, bounds);
       request.sessionId = turn.session;
       const gone = closedSignal(reply.raw);
       const handle = conversations.turn(turn, { ...acceptOptionsOf(request), signal: gone });
@@ -67,9 +68,9 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.post(
     "/v1/agent/chat/stream",
-    { config: { ...config, audit: false }, schema: { tags: ["turns"], summary: "Send a message, read its turn as it happens", headers: IdempotencyHeaders, body: ChatBody, response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
+    { config: { ...config, audit: false, stream: true }, schema: { tags: ["turns"], summary: "Send a message, read its turn as it happens", headers: IdempotencyHeaders, body: ChatBody, response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
     async (request, reply) => {
-      const turn = turnRequestOf(request.body, messageBytes);
+      const turn = turnRequestOf(request.body, bounds);
       request.sessionId = turn.session;
       const { turnId } = await conversations.accept(turn, acceptOptionsOf(request));
       await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\n\n` });
@@ -78,18 +79,18 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.get(
     "/v1/agent/chat/stream",
-    { config, schema: { tags: ["turns"], summary: "The same for EventSource: with Last-Event-ID it goes on and starts nothing", headers: StreamHeaders, querystring: ChatQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 409, 413, 422, 429, 503) } } },
+    { config: { ...config, stream: true }, schema: { tags: ["turns"], summary: "The same for EventSource: with Last-Event-ID it goes on and starts nothing", headers: StreamHeaders, querystring: ChatQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 409, 413, 422, 429, 503) } } },
     async (request, reply) => {
       const session = request.query.session_id;
       request.sessionId = session;
       const position = parseTurnPosition(request.headers["last-event-id"]);
       if (position) {
-        const turn = await conversations.find(position.turnId, { caller: callerOf(request) });
+        const turn = await conversations.find(position.turnId, { caller: viewerOf(request) });
         assertMayFollow(request.principal!, turn.sessionId);
         if (turn.sessionId !== session) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId} of another session.`);
         return resumeTurn(parts, request, reply, position.turnId, position.seq, turn);
       }
-      const { turnId } = await conversations.accept(turnRequestOf(request.query, messageBytes), acceptOptionsOf(request));
+      const { turnId } = await conversations.accept(turnRequestOf(request.query, bounds), acceptOptionsOf(request));
       // `<turn>.0` is the stored message itself. Without it an EventSource that is cut off before the first event would ask again.
       await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\nid: ${turnId}.0\n\n` });
     },
@@ -97,12 +98,12 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.get(
     "/v1/agent/turns/:turn_id/stream",
-    { config, schema: { tags: ["turns"], summary: "A turn's stream again, live or finished", params: TurnParams, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 503) } } },
+    { config: { ...config, stream: true }, schema: { tags: ["turns"], summary: "A turn's stream again, live or finished", params: TurnParams, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 503) } } },
     async (request, reply) => {
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
       const position = parseTurnPosition(request.headers["last-event-id"] || request.query.last_event_id);
-      const turn = await conversations.find(turnId, { caller: callerOf(request) });
+      const turn = await conversations.find(turnId, { caller: viewerOf(request) });
       request.sessionId = turn.sessionId;
       assertMayFollow(request.principal!, turn.sessionId);
       if (position && position.turnId !== turnId) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`);
@@ -117,9 +118,9 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
       request.turnId = turnId;
-      const turn = await conversations.find(turnId, { caller: callerOf(request) });
+      const turn = await conversations.find(turnId, { caller: viewerOf(request) });
       assertMayFollow(request.principal!, turn.sessionId);
-      await conversations.stopTurn(turnId, { caller: callerOf(request) });
+      await conversations.stopTurn(turnId, { caller: viewerOf(request) });
       return reply.code(202).send({ turn_id: turnId, status: "stopping" });
     },
   );
@@ -129,7 +130,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     { config, schema: { tags: ["sessions"], summary: "Finished flows, newest first", querystring: SessionQuery, response: { 200: CompletedAnswer, ...problems(400, 404) } } },
     async (request) => {
       assertMayFollow(request.principal!, request.query.session_id);
-      const items = await conversations.completed(request.query.session_id, { caller: callerOf(request) });
+      const items = await conversations.completed(request.query.session_id, { caller: viewerOf(request) });
       return { items: toWire(items) } as z.input<typeof CompletedAnswer>;
     },
   );
@@ -140,7 +141,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     async (request) => {
       if (!parts.devMode) throw new DureError("DEV_MODE_OFF", "There is no debug view outside dev mode.", { class: "not-found", hint: "Start with DEV_MODE=true, or with `dure dev`." });
       assertMayFollow(request.principal!, request.params.session_id);
-      return toWire(await conversations.debug(request.params.session_id, { caller: callerOf(request) })) as z.input<typeof DebugAnswer>;
+      return toWire(await conversations.debug(request.params.session_id, { caller: viewerOf(request) })) as z.input<typeof DebugAnswer>;
     },
   );
 
@@ -149,7 +150,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     { config, schema: { tags: ["sessions"], summary: "Sessions, last used first", querystring: SessionsQuery, response: { 200: SessionsAnswer, ...problems(400) } } },
     async (request) => {
       const { limit, cursor, search } = request.query;
-      const page = await conversations.sessions({ caller: callerOf(request), limit, ...(cursor === undefined ? {} : { cursor }), ...(search === undefined ? {} : { search }) });
+      const page = await conversations.sessions({ caller: viewerOf(request), limit, ...(cursor === undefined ? {} : { cursor }), ...(search === undefined ? {} : { search }) });
       return { items: page.items.map(summaryToWire), next_cursor: page.nextCursor } as z.input<typeof SessionsAnswer>;
     },
   );
@@ -160,7 +161,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     async (request) => {
       request.sessionId = request.params.session_id;
       assertMayFollow(request.principal!, request.params.session_id);
-      const detail = await conversations.session(request.params.session_id, { caller: callerOf(request) });
+      const detail = await conversations.session(request.params.session_id, { caller: viewerOf(request) });
       return sessionToWire(detail, conversations.describe().map(({ name }) => name)) as z.input<typeof SessionAnswer>;
     },
   );
@@ -172,7 +173,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       const session = request.params.session_id;
       request.sessionId = session;
       assertNotOwn(session);
-      await conversations.forget(session, { caller: callerOf(request) });
+      await conversations.forget(session, { caller: viewerOf(request) });
       return reply.code(204).send(null);
     },
   );
@@ -187,11 +188,13 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 type ChatAnswerJson = z.input<typeof ChatAnswer>;
 
 /** A checked request in the engine's words. Throws `SESSION_RESERVED`, `MESSAGE_TOO_LARGE`, `MESSAGE_INVALID`. */
-function turnRequestOf(body: ChatBody, messageBytes: number): TurnRequest {
+function turnRequestOf(body: ChatBody, { messageBytes, slots: slotsMost }: ServerBounds): TurnRequest {
   const { session_id: session, slots, ...rest } = body;
   assertNotOwn(session);
   const bytes = Buffer.byteLength(body.message);
   if (bytes > messageBytes) throw fieldError("MESSAGE_TOO_LARGE", "message", `has ${bytes} bytes of UTF-8; ${messageBytes} are allowed`, "Send it in parts.");
+  const slotCount = Object.keys(slots ?? {}).length;
+  if (slotCount > slotsMost) throw fieldError("SLOTS_TOO_MANY", "slots", `has ${slotCount} members; ${slotsMost} are allowed`, "Send only those that were edited.");
   if (body.message.trim() === "" && slots === undefined) throw fieldError("MESSAGE_INVALID", "message", "is empty", "Only slots may come without words.");
   return { session, ...(fromWire(rest) as Omit<TurnRequest, "session" | "slots">), ...(slots === undefined ? {} : { slots: slots as JsonObject }) };
 }
@@ -230,7 +233,7 @@ async function streamTurn(
   const stream = streams.open(reply.raw, { ...(reply.getHeaders() as OutgoingHttpHeaders), "turn-id": turnId }, firstFrame);
   const cancel = endWhenRevoked(parts, request, stream);
   try {
-    await sendTurn(turnId, conversations.read(turnId, { after, caller: callerOf(request), signal: stream.signal }), stream, clock);
+    await sendTurn(turnId, conversations.read(turnId, { after, caller: viewerOf(request), signal: stream.signal }), stream, clock);
     stream.end();
   } catch (error) {
     if (!stream.ended) logger.warn({ request: request.id, turn: turnId, error: messageOf(error) }, `stream of turn ${turnId} broke; its reader is asked to come back`);

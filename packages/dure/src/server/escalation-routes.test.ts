@@ -60,7 +60,7 @@ test("the inbox is listed in the spelling of the wire, and the context keeps its
   const page = (await (await server.fetch("/v1/escalations?status=open&severity=medium&type=decision&run=r1&port=p1&job=j1&room=web:general&session=s1&limit=5&cursor=9.x")).json()) as { items: Record<string, unknown>[] };
 
   expect(page).toMatchObject({ next_cursor: "1.escalation_1", items: [{ id: "escalation_1", resolved_by: null, resolved_by_person: null, created_at: 1, suggested_actions: [{ value: "approve", style: "primary" }], context: { input: { unitPrice: 5 } } }] });
-  expect(inbox.filters).toEqual([{ tenant: "", status: "open", severity: "medium", type: "decision", run: "r1", port: "p1", job: "j1", room: "web:general", session: "s1", limit: 5, cursor: "9.x" }]);
+  expect(inbox.filters).toEqual([{ tenant: null, status: "open", severity: "medium", type: "decision", run: "r1", port: "p1", job: "j1", room: "web:general", session: "s1", limit: 5, cursor: "9.x" }]);
 });
 
 test("one escalation is read by its id", async () => {

@@ -3,10 +3,11 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { Inbox } from "../escalations/inbox.ts";
 import { ESCALATION_SEVERITIES, ESCALATION_STATUSES, ESCALATION_STEPS, ESCALATION_TYPES, NOTE_MOST, type Escalation } from "../kernel/escalation.ts";
+import { sessionIdFor } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
-import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
+import { keyOfSession, viewerOf, viewOf } from "./tenants.ts";
 
 /** What the routes need of the inbox. */
 export type EscalationInbox = Pick<Inbox, "list" | "get" | "answer" | "dismiss">;
@@ -17,7 +18,7 @@ const time = z.number().meta({ description: "Milliseconds since the epoch." });
 const EscalationJson = z
   .object({
     id: z.string(),
-    source: z.object({ run: id.optional(), port: id.optional(), job: id.optional(), room: id.optional(), session: id.optional(), turn: id.optional(), service: id.optional() }).meta({ description: "Where it comes from." }),
+    source: z.object({ run: id.optional(), port: id.optional(), job: id.optional(), room: id.optional(), session: z.string().optional(), turn: id.optional(), service: id.optional() }).meta({ description: "Where it comes from." }),
     type: z.enum(ESCALATION_TYPES),
     severity: z.enum(ESCALATION_SEVERITIES),
     title: z.string(),
@@ -68,15 +69,16 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
       schema: { tags: ["escalations"], summary: "What waits for a decision and what was decided, newest first", querystring: ListQuery, response: { 200: z.object({ items: z.array(EscalationJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } },
     },
     async (request) => {
-      const { items, nextCursor } = await inbox.list({ tenant: callerOf(request).tenant, ...request.query });
-      return { items: items.map(onWire), next_cursor: nextCursor };
+      const { session, ...filter } = request.query;
+      const { items, nextCursor } = await inbox.list({ ...filter, tenant: viewOf(request), session: keyOfSession(request, session) });
+      return { items: items.map((item) => onWire(item, request)), next_cursor: nextCursor };
     },
   );
 
   app.get(
     "/v1/escalations/:id",
     { config: { scope: "chat" }, schema: { tags: ["escalations"], summary: "One escalation", params: Params, response: { 200: EscalationJson, ...problems(401, 403, 404) } } },
-    async (request) => onWire(await inbox.get(request.params.id, callerOf(request))),
+    async (request) => onWire(await inbox.get(request.params.id, viewerOf(request)), request),
   );
 
   app.post(
@@ -86,8 +88,8 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
       schema: { tags: ["escalations"], summary: "Decides; what waited for it goes on", params: Params, body: AnswerBody, response: { 200: z.object({ turn_id: z.string().nullable(), escalation: EscalationJson }), ...problems(400, 401, 403, 404, 409) } },
     },
     async (request) => {
-      const { turn, escalation } = await inbox.answer(request.params.id, request.body, callerOf(request));
-      return { turn_id: turn, escalation: onWire(escalation) };
+      const { turn, escalation } = await inbox.answer(request.params.id, request.body, viewerOf(request));
+      return { turn_id: turn, escalation: onWire(escalation, request) };
     },
   );
 
@@ -97,10 +99,12 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
       config: { scope: "admin", audit: "escalation.dismissed" },
       schema: { tags: ["escalations"], summary: "Nobody will decide; what waited for it ends as if it had not been asked", params: Params, body: z.object({ note }).nullish(), response: { 200: EscalationJson, ...problems(400, 401, 403, 404, 409) } },
     },
-    async (request) => onWire(await inbox.dismiss(request.params.id, callerOf(request), request.body?.note)),
+    async (request) => onWire(await inbox.dismiss(request.params.id, viewerOf(request), request.body?.note), request),
   );
 };
 
-function onWire(escalation: Escalation): z.infer<typeof EscalationJson> {
-  return toWire(escalation) as z.infer<typeof EscalationJson>;
+function onWire(escalation: Escalation, request: FastifyRequest): z.infer<typeof EscalationJson> {
+  const { session } = escalation.source;
+  const source = session === undefined ? escalation.source : { ...escalation.source, session: sessionIdFor(viewOf(request), session) };
+  return toWire({ ...escalation, source }) as z.infer<typeof EscalationJson>;
 }

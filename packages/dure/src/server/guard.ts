@@ -1,9 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { DureError } from "../kernel/errors.ts";
+import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Caller } from "../engine/api.ts";
-import { assertMay, countedAs, decideOrigin, identify, isHostAllowed, isLoopbackAddress, isUnsafe, type Principal, type RouteScope } from "./access.ts";
-import { assertQueryDecodes } from "./body.ts";
-import { SERVER_LIMITS } from "./limits.ts";
+import { assertMay, countedAs, decideOrigin, isHostAllowed, isUnsafe, type Principal, type RouteScope } from "./access.ts";
+import type { StrangerReason } from "./access-mode.ts";
+import { assertQueryDecodes, boundBody } from "./body.ts";
+import { boundsOf } from "./bounds.ts";
+import { cookieFor } from "./doors.ts";
+import type { KnownLogin } from "./logins.ts";
+import { isLoopbackAddress } from "./names.ts";
 import type { ServerParts } from "./server.ts";
 import type { SseStream } from "./sse.ts";
 
@@ -26,13 +30,13 @@ const RECHECK_MS = 15_000;
  * And one line of log behind it.
  */
 export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
-  const { auth, limits = {}, allowedHosts = [], corsOrigins = [] } = parts;
+  const { doors, limits = {}, allowedHosts = [], corsOrigins = [] } = parts;
   const timeWindow = 60_000;
-  const forAddress = (request: FastifyRequest): number =>
-    isLoopbackAddress(request.ip) ? (limits.perLoopback ?? SERVER_LIMITS.perLoopback) : (limits.perAddress ?? SERVER_LIMITS.perAddress);
+  const bounds = boundsOf(limits);
+  const forAddress = (request: FastifyRequest): number => (isLoopbackAddress(request.ip) ? bounds.perLoopback : bounds.perAddress);
   const byAddress = (request: FastifyRequest): string => countedAs(request.ip);
   const countAddress = app.createRateLimit({ timeWindow, max: forAddress, keyGenerator: byAddress });
-  const countLogin = app.createRateLimit({ timeWindow, max: limits.logins ?? SERVER_LIMITS.logins, keyGenerator: byAddress });
+  const countLogin = app.createRateLimit({ timeWindow, max: bounds.logins, keyGenerator: byAddress });
   const countToken = app.createRateLimit({
     timeWindow,
     max: (request) => limits.perToken ?? forAddress(request),
@@ -41,6 +45,7 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
   const knownPaths = new KnownPaths();
 
   app.decorateRequest("principal", null);
+  app.decorateRequest("login", undefined);
   app.decorateRequest("turnId", undefined);
   app.decorateRequest("sessionId", undefined);
   app.addHook("onRoute", ({ url, method }) => knownPaths.add(url, method));
@@ -49,25 +54,37 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
     logWhenClosed(parts, request, reply);
     if (request.raw.url?.startsWith("/v1/")) reply.header("cache-control", "no-store"); // what people say stays out of caches
     if (parts.streams.isDraining) throw draining();
+    parts.connections.assertAllowed(request.raw);
     const { host, origin } = request.headers;
-    if (!isHostAllowed(host, { allowedHosts, addresses: auth !== "open" })) throw hostNotAllowed(host);
+    if (!isHostAllowed(host, allowedHosts)) throw hostNotAllowed(host);
     const route = request.routeOptions.url;
     if (route !== "/healthz" && route !== "/readyz") await assertWithin(countAddress, request);
-    if (route === "/v1/login") await assertWithin(countLogin, request);
+    if (isLoginRoute(route)) await assertWithin(countLogin, request);
 
     if (allowCors(origin, corsOrigins, reply) && request.method === "OPTIONS") return answerPreflight(reply);
     assertQueryDecodes(request.raw.url ?? "");
     if (request.is404) return;
 
     const scope = scopeOf(request);
-    request.principal = await whoAsks(request, auth, scope);
+    let because: StrangerReason | undefined;
+    if (scope !== "public") {
+      const identified = await doors.identify(request);
+      request.principal = identified.principal;
+      if (identified.principal) request.login = identified.login;
+      else because = identified.because;
+    }
     if (request.principal && request.principal.proof !== "none") await assertWithin(countToken, request);
     assertOrigin(request, corsOrigins);
-    assertMay(request.principal, scope);
+    assertMay(request.principal, scope, because);
+    if (request.routeOptions.config.stream) {
+      parts.connections.openStream({ address: request.ip, token: tokenOf(request) }, reply.raw);
+    }
   });
+  app.addHook("preParsing", async (request) => boundBody(request, bounds.bodyIdleMs));
 
-  app.addHook("onSend", async (_request, reply) => {
+  app.addHook("onSend", async (request, reply) => {
     if (parts.streams.isDraining) reply.header("connection", "close"); // a connection that stays would keep the process
+    await renewCookie(parts, request, reply);
   });
 
   app.setNotFoundHandler((request) => {
@@ -83,16 +100,38 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.principal!.caller;
 }
 
-/** Ends a stream whose token was revoked meanwhile. Returns how to stop looking. */
-export function endWhenRevoked({ auth, clock }: ServerParts, request: FastifyRequest, stream: SseStream): () => void {
-  const token = request.principal?.token;
-  if (auth === "open" || token === undefined) return () => undefined;
+/** Ends a stream whose reader would not be let in any more: the token is revoked, the login has ended, or tokens are needed now. Returns how to stop looking. */
+export function endWhenRevoked({ doors, clock }: ServerParts, request: FastifyRequest, stream: SseStream): () => void {
+  const { principal } = request;
+  if (!principal) return () => undefined;
   return clock.every(RECHECK_MS, () => {
-    auth.verify(token).then(
-      (record) => record ?? stream.end(),
+    doors.stillIn(principal).then(
+      (isStillIn) => isStillIn || stream.end(),
       () => undefined, // the store is away: nothing is known, the next look decides
     );
   });
+}
+
+/** A login that is used gets another secret now and then. It is handed out as the answer leaves, so that answers cannot overtake each other. */
+async function renewCookie({ doors, logger }: ServerParts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { login } = request;
+  if (login?.rotates === undefined || reply.hasHeader("set-cookie")) return;
+  try {
+    const value = await doors.logins.rotate(login);
+    if (value !== undefined) reply.header("set-cookie", cookieFor(request, value));
+  } catch (error) {
+    logger.warn({ request: request.id, login: login.id, error: messageOf(error) }, "a login's cookie could not be renewed; the next answer tries again");
+  }
+}
+
+/** Where secrets are tried, or made. */
+function isLoginRoute(route: string | undefined): boolean {
+  return route === "/v1/login" || route === "/v1/login/links";
+}
+
+/** Whose streams are counted together; undefined for the person at the machine, whose address counts alone. */
+function tokenOf({ principal }: FastifyRequest): string | undefined {
+  return principal === null || principal.proof === "none" ? undefined : principal.caller.name;
 }
 
 function scopeOf(request: FastifyRequest): RouteScope {
@@ -100,16 +139,11 @@ function scopeOf(request: FastifyRequest): RouteScope {
   return url === "/*" ? "public" : (config.scope ?? "admin");
 }
 
-async function whoAsks(request: FastifyRequest, auth: ServerParts["auth"], scope: RouteScope): Promise<Principal | null> {
-  if (scope === "public" && auth !== "open") return null;
-  return identify({ authorization: request.headers.authorization, cookie: request.headers.cookie, address: request.ip }, auth);
-}
-
 function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): void {
   const { host, origin, "sec-fetch-site": secFetchSite } = request.headers;
   const unsafe = isUnsafe(request.method, request.routeOptions.url);
   const from = { method: request.method, host, origin, secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined };
-  const decision = decideOrigin(from, request.principal?.proof ?? "none", { unsafe, corsOrigins });
+  const decision = decideOrigin(from, request.principal?.proof, { unsafe, corsOrigins });
   if (decision.allowed) return;
   throw new DureError("ORIGIN_NOT_ALLOWED", `The request is refused because ${decision.because}.`, {
     class: "forbidden",
@@ -200,10 +234,14 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Who may use the route. Without it only `admin` may. */
     scope?: RouteScope;
+    /** It answers with a stream, which counts towards the limits of streams. */
+    stream?: boolean;
   }
   interface FastifyRequest {
     /** Set before any handler of a route runs; null for a stranger on a public route. */
     principal: Principal | null;
+    /** Of a request with a cookie. */
+    login: KnownLogin | undefined;
     /** For the log. */
     turnId: string | undefined;
     sessionId: string | undefined;

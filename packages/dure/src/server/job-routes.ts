@@ -8,6 +8,7 @@ import type { JobDetail, JobFrame, Jobs } from "../jobs/jobs.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
+import { sessionIdFor, type TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
 import { deedIsDone } from "./audit.ts";
@@ -17,7 +18,8 @@ import { callerOf, endWhenRevoked } from "./guard.ts";
 import { checkName } from "./room-routes.ts";
 import { problems, ResumeHeaders, ResumeQuery } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
-import { frame, type SseStream } from "./sse.ts";
+import { eventFrame, frame, type SseStream } from "./sse.ts";
+import { viewerOf, viewOf } from "./tenants.ts";
 
 const jobId = z.string().min(1).max(100);
 const agentId = z.string().min(1).max(64);
@@ -106,21 +108,24 @@ const NOTHING = z.null().meta({ description: "It has ended, and all was read." }
 
 /** Exchanges between agents: asked for, listed, watched, steered. Source: docs/spec/jobs §5. */
 export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { jobs, rooms, auth } = parts;
+  const { jobs, rooms } = parts;
   if (!jobs) return;
   const config = { scope: "jobs" as const };
   const params = z.object({ id: jobId });
   const nameOf = (agent: string): string => rooms?.directory.nameOf(agent) ?? agent;
-  const jobToWire = (job: Job): z.infer<typeof JobJson> => toWire({ ...job, requesterName: nameOf(job.requester), targetName: nameOf(job.target) }) as z.infer<typeof JobJson>;
-  const detailToWire = (job: JobDetail): z.infer<typeof JobDetailJson> => jobToWire(job) as z.infer<typeof JobDetailJson>;
+  const jobToWire = (job: Job, request: FastifyRequest): z.infer<typeof JobJson> => {
+    const origin = job.origin && { ...job.origin, session: sessionIdFor(viewOf(request), job.origin.session) };
+    return toWire({ ...job, origin, requesterName: nameOf(job.requester), targetName: nameOf(job.target) }) as z.infer<typeof JobJson>;
+  };
+  const detailToWire = (job: JobDetail, request: FastifyRequest): z.infer<typeof JobDetailJson> => jobToWire(job, request) as z.infer<typeof JobDetailJson>;
 
   app.get(
     "/v1/jobs",
     { config, schema: { tags: ["jobs"], summary: "Jobs, newest first", querystring: ListQuery, response: { 200: z.object({ items: z.array(JobJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
     async (request) => {
       const { since, ...filter } = request.query;
-      const { items, nextCursor } = await jobs.list({ ...filter, since: since as Duration | undefined, tenant: callerOf(request).tenant });
-      return { items: items.map(jobToWire), next_cursor: nextCursor };
+      const { items, nextCursor } = await jobs.list({ ...filter, since: since as Duration | undefined, tenant: viewOf(request) });
+      return { items: items.map((job) => jobToWire(job, request)), next_cursor: nextCursor };
     },
   );
 
@@ -155,8 +160,8 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
     },
     async (request) => {
       const { stuck, resumes } = request.query;
-      const items = await jobs.audit({ tenant: callerOf(request).tenant, stuck: stuck as Duration | undefined, resumes });
-      return { items: items.map((job) => ({ ...jobToWire(job), why: job.why })) };
+      const items = await jobs.audit({ tenant: viewOf(request), stuck: stuck as Duration | undefined, resumes });
+      return { items: items.map((job) => ({ ...jobToWire(job, request), why: job.why })) };
     },
   );
 
@@ -171,14 +176,14 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
   );
 
   app.get("/v1/jobs/:id", { config, schema: { tags: ["jobs"], summary: "One job with its transcript", params, response: { 200: JobDetailJson, ...problems(400, 401, 403, 404) } } }, async (request) =>
-    detailToWire(await jobs.get(request.params.id, { tenant: callerOf(request).tenant })),
+    detailToWire(await jobs.get(request.params.id, { tenant: viewOf(request) }), request),
   );
 
   app.get(
     "/v1/jobs/:id/stream",
-    { config, schema: { tags: ["jobs"], summary: "How a job stands, then what happens to it until it has ended", params, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: JobStream, 204: NOTHING, ...problems(400, 401, 403, 404) } } },
+    { config: { ...config, stream: true }, schema: { tags: ["jobs"], summary: "How a job stands, then what happens to it until it has ended", params, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: JobStream, 204: NOTHING, ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
-      const { tenant } = callerOf(request);
+      const tenant = viewOf(request);
       const { id } = request.params;
       const after = readEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
       const job = await jobs.get(id, { tenant });
@@ -186,7 +191,7 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
 
       reply.hijack();
       const stream = parts.streams.open(reply.raw, reply.getHeaders() as OutgoingHttpHeaders, `: job ${id}\n\n`);
-      await sendJob(parts, request, stream, jobs.stream(id, { tenant, after, signal: stream.signal }), detailToWire);
+      await sendJob(parts, request, stream, jobs.stream(id, { tenant, after, signal: stream.signal }), (job) => detailToWire(job, request));
     },
   );
 
@@ -194,15 +199,15 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
     "/v1/jobs/:id/cancel",
     { config: { ...config, audit: "job.cancel" }, schema: { tags: ["jobs"], summary: "Cancels a job and all that it asked for, wherever they run", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409) } } },
     async (request) => {
-      const { tenant, name: by } = callerOf(request);
-      return jobToWire(await jobs.cancel(request.params.id, { tenant, by }));
+      const { tenant, name: by } = viewerOf(request);
+      return jobToWire(await jobs.cancel(request.params.id, { tenant, by }), request);
     },
   );
 
   app.post(
     "/v1/jobs/:id/retry",
     { config: { ...config, audit: "job.retry" }, schema: { tags: ["jobs"], summary: "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) } } },
-    async (request) => jobToWire(await jobs.retry(request.params.id, { tenant: callerOf(request).tenant })),
+    async (request) => jobToWire(await jobs.retry(request.params.id, { tenant: viewOf(request) }), request),
   );
 
   app.post(
@@ -218,16 +223,16 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       },
     },
     async (request, reply) => {
-      await jobs.speak(request.params.id, request.body.text, { tenant: callerOf(request).tenant, by: speakerOf(request, request.body.as_person) });
+      await jobs.speak(request.params.id, request.body.text, { tenant: viewOf(request), by: speakerOf(request, request.body.as_person) });
       return reply.code(202).send({ status: "heard" });
     },
   );
 
   function speakerOf(request: FastifyRequest, asPerson: string | undefined): string {
-    if (asPerson !== undefined && auth !== "open" && !hasScope(request.principal!, "admin")) {
+    if (asPerson !== undefined && !hasScope(request.principal!, "admin")) {
       throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", { class: "forbidden", hint: "Leave out as_person." });
     }
-    return checkName(asPerson ?? (auth === "open" ? OPERATOR : callerOf(request).name), rooms?.directory.agents ?? []);
+    return checkName(asPerson ?? (request.principal!.person === undefined ? OPERATOR : callerOf(request).name), rooms?.directory.agents ?? []);
   }
 };
 
@@ -244,7 +249,7 @@ async function waitFor(jobs: Jobs, ask: AskRequest, id: string, { gone, closing 
   }
 }
 
-async function isReadToItsEnd(jobs: Jobs, id: string, options: { tenant: string; after: string }): Promise<boolean> {
+async function isReadToItsEnd(jobs: Jobs, id: string, options: { tenant: TenantView; after: string }): Promise<boolean> {
   for await (const _ of jobs.stream(id, options)) return false;
   return true;
 }
@@ -255,7 +260,7 @@ async function sendJob(parts: ServerParts, request: FastifyRequest, stream: SseS
   try {
     for await (const item of frames) {
       if (stream.ended) break;
-      stream.write(frameOf(item, toJson));
+      stream.write(frameOf(item, toJson, viewOf(request)));
       if (stream.isFull) await stream.roomAgain();
     }
     stream.end();
@@ -268,12 +273,12 @@ async function sendJob(parts: ServerParts, request: FastifyRequest, stream: SseS
   if (stream.wasCut) parts.logger.warn({ request: request.id }, "reader of a job was cut off because it did not read; it can resume");
 }
 
-function frameOf(item: JobFrame, toJson: (job: JobDetail) => unknown): string {
+function frameOf(item: JobFrame, toJson: (job: JobDetail) => unknown, view: TenantView): string | Buffer {
   switch (item.kind) {
     case "job":
       return frame("job", toJson(item.job), item.position);
     case "event":
-      return frame(item.event.type, toWire(item.event), item.event.id);
+      return eventFrame(item.event, view);
     case "reset":
       return frame("reset", { oldest: item.oldest });
   }

@@ -60,12 +60,15 @@ const planFields = {
   contracts: z.array(z.object({ path: z.string(), by: z.string() })),
 };
 
-export const PlanFileJson = z.object({ name: z.string(), file: z.string(), ports: z.int(), problems: z.array(PlanProblemJson) }).meta({ id: "PlanFile" });
+export const PlanFileJson = z.object({ name: z.string(), file: z.string(), ports: z.int(), problems: z.array(PlanProblemJson), problem_count: z.int() }).meta({ id: "PlanFile" });
 
 export const PlanViewJson = z
   .object({
     ...planFields,
     file: z.string(),
+    network: z
+      .array(z.object({ of: z.string(), policy: z.enum(["none", "provider", "open"]), hosts: z.array(z.string()) }))
+      .meta({ description: "How far its processes get: `setup`, `check`, `acceptance`, `integration`, `workers.ROLE`, and what a port says otherwise." }),
     ports: z.array(z.object({ ...portFields, timeout_ms: z.number() })),
     levels: z.array(z.array(z.string())).meta({ description: "Ports by the number of steps that must have been taken before them." }),
     critical_path: z.array(z.string()),
@@ -98,6 +101,10 @@ const runFields = {
   base_commit: z.string(),
   start_commit: z.string().nullable().meta({ description: "What ports start from: the base with the contracts." }),
   isolation: z.string().nullable().meta({ description: "How workers are kept apart: bubblewrap, namespaces, other-user or audit (not at all)." }),
+  promises: z
+    .object({ network: z.enum(["enforced", "not"]), user: z.int(), is_other_user: z.boolean(), files: z.enum(["enforced", "by-modes", "not"]) })
+    .nullable()
+    .meta({ description: "What holds for processes of workers on its machine, as a trial process showed: a network of their own, another user than dure's, files kept from them (by-modes: beside their copies as the modes of the machine say)." }),
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),
   tokens_in: tokens,
@@ -266,7 +273,7 @@ function roundsOf(steps: readonly PlanStep[]): z.infer<typeof LoopJson>["rounds"
   });
 }
 
-const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit", "startCommit", "isolation", "mode", "report", "tokensIn", "tokensOut", "tokensMost", "startedBy", "createdAt", "updatedAt", "finishedAt", "cleanedAt"] as const satisfies readonly (keyof PlanRun)[];
+const RUN_KEYS = ["id", "status", "phase", "because", "repository", "baseCommit", "startCommit", "isolation", "promises", "mode", "report", "tokensIn", "tokensOut", "tokensMost", "startedBy", "createdAt", "updatedAt", "finishedAt", "cleanedAt"] as const satisfies readonly (keyof PlanRun)[];
 const PORT_KEYS = ["id", "status", "because", "attempt", "triesPair", "triesOrchestrator", "spentMs", "timeMs", "tokensIn", "tokensOut", "tokensMost", "hint", "grants", "startCommit", "resultCommit", "startedAt", "finishedAt"] as const satisfies readonly (keyof PlanPort)[];
 const STEP_KEYS = ["id", "node", "port", "try", "kind", "member", "worker", "status", "starts", "progress", "task", "tokensIn", "tokensOut", "log", "startedAt", "seenAt", "finishedAt"] as const satisfies readonly (keyof PlanStep)[];
 

@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { NOTE_MOST } from "../kernel/escalation.ts";
+import type { TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { gitRef } from "../plans/plan-schema.ts";
 import type { PlanChoice } from "../plans/run/plan-desk.ts";
@@ -14,11 +15,13 @@ import { hasScope } from "./access.ts";
 import { deedIsDone, doneTo, refuseDeed } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
+import { boundsOf } from "./bounds.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
 import { BecauseJson, detailToWire, DiffJson, ListedRunJson, PlanFileJson, PlanProblemJson, PlanViewJson, portDetailToWire, PortDetailJson, problemToWire, RunDetailJson, RunJson, runStatus, runToWire, viewToWire } from "./plan-json.ts";
 import { problems, ResumeHeaders, ResumeQuery } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
-import { frame, type SseStream } from "./sse.ts";
+import { eventFrame, frame, type SseStream } from "./sse.ts";
+import { viewerOf, viewOf } from "./tenants.ts";
 
 const name = z.string().min(1).max(200);
 const runId = z.string().min(1).max(100);
@@ -29,10 +32,12 @@ const hint = z.string().trim().min(1).max(NOTE_MOST).optional();
 
 const planFile = z.string().min(1).max(300).meta({ description: "As it would be called; its ending chooses the reader: .yaml, .json or .md." });
 
+const foundProblems = z.array(PlanProblemJson).meta({ description: "At most 50; `problem_count` counts all." });
+
 const StartBody = z
   .object({
     plan: name.optional().meta({ description: "Name or file of a plan in the team's folder `plans`. Either this or `text`." }),
-    text: z.string().min(1).optional().meta({ description: "A plan that is no file there; it is checked as one. What reaches beyond its tree (`isolation: audit`, `env`, `writable`, `allow_home`) needs the scope admin." }),
+    text: z.string().min(1).optional().meta({ description: "A plan that is no file there; it is checked as one. What reaches beyond its tree (`isolation: audit`, `env`, `writable`, `allow_home`, hosts) needs the scope admin. `isolation: audit` and `allow_home` need plans:unconfined as well, also in a file of the team." }),
     file: planFile.optional().meta({ description: "What `text` would be called: .yaml, .json or .md. Default plan.yaml." }),
     base: gitRef.optional().meta({ description: "A branch, a tag or a commit to begin from, instead of the plan's `base`." }),
     repository,
@@ -96,9 +101,6 @@ const RunStream = {
 };
 const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
 
-/** Bytes of a plan that is checked, and of a report of tests: Korean takes three per character. Source: our choice. */
-const LARGE_BODY = 4 * 1024 * 1024;
-
 /** The run has no id yet. */
 function begun({ body }: FastifyRequest): { what: string; subject: string } | undefined {
   const { plan, file, dry_run } = body as z.infer<typeof StartBody>;
@@ -120,6 +122,7 @@ function toClean({ body }: FastifyRequest): { what: string; subject: string } | 
 export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { plans: desk, closing } = parts;
   if (!desk) return;
+  const bodyLimit = boundsOf(parts.limits).planBytes;
   const { runs } = desk;
   const read = { scope: "plans:read" as const };
   const act = { scope: "plans:run" as const };
@@ -128,6 +131,8 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   const portParams = z.object({ id: runId, port: portId });
   const tags = ["plans"];
   const mayReachOut = (request: FastifyRequest): boolean => hasScope(request.principal!, "admin");
+  /** Only a token tells who takes protection away; a caller without one may be anybody, a worker too. */
+  const mayRunUnconfined = ({ principal }: FastifyRequest): boolean => principal !== null && ["bearer", "cookie"].includes(principal.proof) && hasScope(principal, "plans:unconfined");
   /** Aborts when nobody is left to answer. */
   const whileAsked = (reply: FastifyReply): AbortSignal => AbortSignal.any([closedSignal(reply.raw), closing]);
   const does = (what: string): { scope: "plans:run"; audit: string } => ({ ...act, audit: what });
@@ -135,7 +140,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   // --- plans
 
   app.get("/v1/plans", { config: read, schema: { tags, summary: "Plans of the team's folder, those with problems too", response: { 200: z.object({ items: z.array(PlanFileJson) }), ...problems(401, 403) } } }, async () => ({
-    items: (await desk.list()).map((file) => ({ ...file, problems: file.problems.map(problemToWire) })),
+    items: (await desk.list()).map(({ problemCount, ...file }) => ({ ...file, problems: file.problems.map(problemToWire), problem_count: problemCount })),
   }));
 
   app.get(
@@ -148,17 +153,18 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     "/v1/plans/check",
     {
       config: { ...read, audit: false },
-      bodyLimit: LARGE_BODY,
+      bodyLimit,
       schema: {
         tags,
         summary: "Finds problems in the text of a plan that is no file yet",
         body: z.object({ file: planFile, text: z.string() }),
-        response: { 200: z.object({ ok: z.boolean(), problems: z.array(PlanProblemJson) }), ...problems(400, 401, 403, 413) },
+        response: { 200: z.object({ ok: z.boolean(), problems: foundProblems, problem_count: z.int() }), ...problems(400, 401, 403, 413, 503) },
       },
     },
-    async (request) => {
-      const { problems: found } = desk.check(request.body.file, request.body.text);
-      return { ok: found.length === 0, problems: found.map(problemToWire) };
+    async (request, reply) => {
+      const { file, text } = request.body;
+      const { problems: found, problemCount } = await desk.check(file, text, { signal: whileAsked(reply) });
+      return { ok: problemCount === 0, problems: found.map(problemToWire), problem_count: problemCount };
     },
   );
 
@@ -170,12 +176,12 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
         tags,
         summary: "Lets a model propose a plan, for a person to edit and approve; nothing is stored",
         body: z.object({ goal: z.string().trim().min(1).max(8_000), repository }),
-        response: { 200: z.object({ text: z.string(), problems: z.array(PlanProblemJson) }), ...problems(400, 401, 403, 404, 409) },
+        response: { 200: z.object({ text: z.string(), problems: foundProblems, problem_count: z.int() }), ...problems(400, 401, 403, 404, 409, 503) },
       },
     },
     async (request, reply) => {
-      const { text, problems: found } = await desk.draft(request.body.goal, { repository: request.body.repository, mayReachOut: mayReachOut(request), signal: whileAsked(reply) });
-      return { text, problems: found.map(problemToWire) };
+      const { text, problems: found, problemCount } = await desk.draft(request.body.goal, { repository: request.body.repository, mayReachOut: mayReachOut(request), signal: whileAsked(reply) });
+      return { text, problems: found.map(problemToWire), problem_count: problemCount };
     },
   );
 
@@ -183,15 +189,15 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
 
   app.post(
     "/v1/runs",
-    { config: { ...act, audit: begun }, bodyLimit: LARGE_BODY, schema: { tags, summary: "Begins a run of a plan; with dry_run only says what would be done", headers: StartHeaders, body: StartBody, response: { 200: PlanViewJson, 202: RunJson, ...problems(400, 401, 403, 404, 409, 413, 422) } } },
+    { config: { ...act, audit: begun }, bodyLimit, schema: { tags, summary: "Begins a run of a plan; with dry_run only says what would be done", headers: StartHeaders, body: StartBody, response: { 200: PlanViewJson, 202: RunJson, ...problems(400, 401, 403, 404, 409, 413, 422) } } },
     async (request, reply) => {
       const { plan = "", text, file = "plan.yaml", dry_run, ...rest } = request.body;
       const who = callerOf(request);
       const choice: PlanChoice = { ...rest, source: text === undefined ? { name: plan } : { file, text }, mayReachOut: mayReachOut(request) };
       if (dry_run) return reply.code(200).send(viewToWire(await desk.dryRun(choice, { signal: whileAsked(reply) })));
       const given = request.headers["idempotency-key"];
-      const run = await desk.start({ ...choice, tenant: who.tenant, by: who.name, key: given === undefined ? undefined : `http:${who.name}:${given}` }, { signal: closing });
-      doneTo(request, run.id);
+      const run = await desk.start({ ...choice, mayRunUnconfined: mayRunUnconfined(request), tenant: who.tenant, by: who.name, key: given === undefined ? undefined : `http:${who.name}:${given}` }, { signal: closing });
+      doneTo(request, run.id, ...desk.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`));
       return reply.code(202).send(runToWire(run));
     },
   );
@@ -200,20 +206,20 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     "/v1/runs",
     { config: read, schema: { tags, summary: "Runs, newest first", querystring: RunsQuery, response: { 200: z.object({ items: z.array(ListedRunJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
     async (request) => {
-      const { items, nextCursor } = await runs.list({ ...request.query, tenant: callerOf(request).tenant });
+      const { items, nextCursor } = await runs.list({ ...request.query, tenant: viewOf(request) });
       return { items: items.map((run) => ({ ...runToWire(run), counts: { ...run.counts } })), next_cursor: nextCursor };
     },
   );
 
   app.get("/v1/runs/:id", { config: read, schema: { tags, summary: "One run with its plan and its ports", params: runParams, response: { 200: RunDetailJson, ...problems(400, 401, 403, 404) } } }, async (request) =>
-    detailToWire(await runs.detail(request.params.id, { tenant: callerOf(request).tenant }), parts.clock.now()),
+    detailToWire(await runs.detail(request.params.id, { tenant: viewOf(request) }), parts.clock.now()),
   );
 
   app.get(
     "/v1/runs/:id/events",
-    { config: read, schema: { tags, summary: "How a run stands, then what happens to it until it has ended", params: runParams, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: RunStream, 204: NOTHING, ...problems(400, 401, 403, 404) } } },
+    { config: { ...read, stream: true }, schema: { tags, summary: "How a run stands, then what happens to it until it has ended", params: runParams, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: RunStream, 204: NOTHING, ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
-      const { tenant } = callerOf(request);
+      const tenant = viewOf(request);
       const { id } = request.params;
       const after = readEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
       const run = await runs.get(id, { tenant });
@@ -228,7 +234,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.get(
     "/v1/runs/:id/diff",
     { config: read, schema: { tags, summary: "What the result of a run changes against its base", params: runParams, response: { 200: DiffJson, ...problems(400, 401, 403, 404, 409) } } },
-    async (request, reply) => toWire(await desk.diff(request.params.id, undefined, { tenant: callerOf(request).tenant, signal: whileAsked(reply) })) as z.infer<typeof DiffJson>,
+    async (request, reply) => toWire(await desk.diff(request.params.id, undefined, { tenant: viewOf(request), signal: whileAsked(reply) })) as z.infer<typeof DiffJson>,
   );
 
   app.post(
@@ -248,7 +254,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request) => {
       // Who asks may leave: half a merge would be worse than one that nobody waits for.
-      const { kind, target, commit, updated } = await desk.merge(request.params.id, { into: request.body?.into, tenant: callerOf(request).tenant, mayReachOut: mayReachOut(request), signal: closing });
+      const { kind, target, commit, updated } = await desk.merge(request.params.id, { into: request.body?.into, tenant: viewOf(request), mayReachOut: mayReachOut(request), signal: closing });
       return { kind, target, commit, updated: updated ?? null };
     },
   );
@@ -256,7 +262,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   // --- orders
 
   const order = async (request: FastifyRequest, reply: FastifyReply, id: string, wish: RunOrder): Promise<z.infer<typeof OrderAnswer>> => {
-    const { tenant, name: by } = callerOf(request);
+    const { tenant, name: by } = viewerOf(request);
     const { carriedOut } = await desk.order(id, wish, { tenant, by, mayReachOut: mayReachOut(request), signal: closing });
     void reply.code(carriedOut ? 200 : 202);
     return { carried_out: carriedOut, run: runToWire(await runs.get(id, { tenant })) };
@@ -295,7 +301,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request, reply) => {
       const { older_than_ms: olderThanMs, dry_run: dryRun, ...rest } = request.body ?? {};
-      const { tenant } = callerOf(request);
+      const tenant = viewOf(request);
       const begun: string[] = [];
       const onBegun = (run: string): void => void begun.push(run);
       try {
@@ -315,7 +321,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     "/v1/runs/:id/ports/:port",
     { config: read, schema: { tags, summary: "One port: its steps, the words of its pair, what was refused", params: portParams, response: { 200: PortDetailJson, ...problems(400, 401, 403, 404) } } },
     async (request) => {
-      const { tenant } = callerOf(request);
+      const tenant = viewOf(request);
       const [run, port] = await Promise.all([runs.get(request.params.id, { tenant }), runs.port(request.params.id, request.params.port, { tenant })]);
       return portDetailToWire(port, run, parts.clock.now());
     },
@@ -334,7 +340,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request) => {
       const { id, port, step } = request.params;
-      const manifest = await runs.manifest(id, port, step, { tenant: callerOf(request).tenant });
+      const manifest = await runs.manifest(id, port, step, { tenant: viewOf(request) });
       if (manifest === null) throw new DureError("MANIFEST_MISSING", `The step ${step} of ${port} had no prompt.`, { class: "not-found", hint: "Only steps of a worker have one." });
       return toWire(manifest) as { blocks: { name: string; tokens: number }[]; total: number; full_context: number; saved: number };
     },
@@ -343,7 +349,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
   app.get(
     "/v1/runs/:id/ports/:port/diff",
     { config: read, schema: { tags, summary: "What a port has changed so far", params: portParams, response: { 200: DiffJson, ...problems(400, 401, 403, 404, 409) } } },
-    async (request, reply) => toWire(await desk.diff(request.params.id, request.params.port, { tenant: callerOf(request).tenant, signal: whileAsked(reply) })) as z.infer<typeof DiffJson>,
+    async (request, reply) => toWire(await desk.diff(request.params.id, request.params.port, { tenant: viewOf(request), signal: whileAsked(reply) })) as z.infer<typeof DiffJson>,
   );
 
   app.post(
@@ -376,7 +382,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request, reply) => {
       const { id, port } = request.params;
-      const { tenant, name: by } = callerOf(request);
+      const { tenant, name: by } = viewerOf(request);
       const said = await desk.say(id, port, request.body, { tenant, by, mayReachOut: mayReachOut(request), signal: closing });
       return reply.code(202).send(said);
     },
@@ -388,7 +394,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     "/v1/hooks/test-feedback",
     {
       config: { scope: "public", audit: false },
-      bodyLimit: LARGE_BODY,
+      bodyLimit,
       schema: {
         tags,
         summary: "Takes a report of tests from a tool of a running step; the bearer token is the step's own (DURE_HOOK_TOKEN)",
@@ -449,7 +455,7 @@ async function sendRun(parts: ServerParts, request: FastifyRequest, stream: SseS
   try {
     for await (const item of frames) {
       if (stream.ended) break;
-      stream.write(frameOf(item, parts.clock.now()));
+      stream.write(frameOf(item, parts.clock.now(), viewOf(request)));
       if (stream.isFull) await stream.roomAgain();
     }
     stream.end();
@@ -462,12 +468,12 @@ async function sendRun(parts: ServerParts, request: FastifyRequest, stream: SseS
   if (stream.wasCut) parts.logger.warn({ request: request.id }, "reader of a run was cut off because it did not read; it can resume");
 }
 
-function frameOf(item: RunFrame, now: number): string {
+function frameOf(item: RunFrame, now: number, view: TenantView): string | Buffer {
   switch (item.kind) {
     case "run":
       return frame("run", detailToWire(item.run, now), item.position);
     case "event":
-      return frame(item.event.type, toWire(item.event), item.event.id);
+      return eventFrame(item.event, view);
     case "reset":
       return frame("reset", { oldest: item.oldest });
   }

@@ -55,7 +55,7 @@ describe("GET /v1/events", () => {
     expect(stream.frames.map(({ event, data }) => [event, (data as { oldest?: string }).oldest])).toEqual([["reset", "1.0.3"], ["c", undefined]]);
   });
 
-  test.each(["/v1/events?role=nobody", "/v1/events?session=a/b", "/v1/events?last_event_id=turn_1.3", "/v1/events?last=1001", "/v1/events?last=-1", "/v1/events?last=all"])("%s is 400", async (path) => {
+  test.each(["/v1/events?role=nobody", "/v1/events?session=a/", "/v1/events?last_event_id=turn_1.3", "/v1/events?last=1001", "/v1/events?last=-1", "/v1/events?last=all"])("%s is 400", async (path) => {
     await using server = await startTestServer();
 
     expect((await server.fetch(path)).status).toBe(400);
@@ -139,12 +139,12 @@ describe("how the process is", () => {
     expect([health.status, await health.json()]).toEqual([200, { status: "ok", version: "0.1.0" }]);
     expect([ready.status, await ready.json()]).toEqual([503, { ready: false, checks: { database: { ok: false, detail: "connection refused" } } }]);
     expect([metrics.headers.get("content-type"), await metrics.text()]).toEqual(["text/plain; version=0.0.4; charset=utf-8", "dure_turns_total 1\n"]);
-    expect(await me.json()).toEqual({ auth: "open", scopes: ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"], person: null, dev_mode: false, locale: "ko" });
+    expect(await me.json()).toEqual({ auth: "open", access: { mode: "same-user", because: "no-token" }, scopes: ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"], person: null, dev_mode: false, locale: "ko" });
   });
 
   test("a health check that throws is not ready, and strangers get no details", async () => {
     await using server = await startTestServer({
-      auth: new MemoryTokenStore(),
+      access: { loginAlways: true },
       health: async () => {
         throw new Error("10.0.0.5 is gone");
       },
@@ -288,6 +288,9 @@ describe("/openapi.json", () => {
       "/v1/audit",
       "/v1/events",
       "/v1/login",
+      "/v1/login/links",
+      "/v1/login/sessions",
+      "/v1/login/sessions/{id}",
       "/v1/logout",
       "/v1/me",
       "/v1/services",

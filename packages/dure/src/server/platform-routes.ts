@@ -2,32 +2,30 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { messageOf } from "../kernel/errors.ts";
 import type { EventFilter, EventRole, PlatformEvent } from "../kernel/platform-events.ts";
-import { toWire } from "../kernel/wire.ts";
-import { assertOfAllTenants, cookieHeader, hasScope, identify, tokenInvalid, type Principal } from "./access.ts";
+import { assertOfAllTenants, hasScope, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
 import { callerOf, endWhenRevoked } from "./guard.ts";
-import { EventsQuery, HealthAnswer, LoginBody, MeAnswer, PlatformEventStream, NotReady, problems, ReadyAnswer, ReloadAnswer, ResumeHeaders, splitList } from "./schemas.ts";
+import { EventsQuery, HealthAnswer, MeAnswer, PlatformEventStream, NotReady, problems, ReadyAnswer, ReloadAnswer, ResumeHeaders, splitList } from "./schemas.ts";
 import type { Health, ServerParts } from "./server.ts";
 import { mayFollow } from "./own-sessions.ts";
-import { frame } from "./sse.ts";
+import { eventFrame, frame } from "./sse.ts";
+import { keyOfSession, viewOf } from "./tenants.ts";
 import type { Scope } from "./token-store.ts";
-
-const NOTHING = z.null().meta({ description: "Nothing." });
 
 /** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
 export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { auth, events, streams, logger } = parts;
+  const { doors, events, streams, logger } = parts;
 
   app.get(
     "/v1/events",
-    { config: { scope: "known" }, schema: { tags: ["events"], summary: "All that happens, from one durable log", headers: ResumeHeaders, querystring: EventsQuery, response: { 200: PlatformEventStream, ...problems(400, 401, 403, 404) } } },
+    { config: { scope: "known", stream: true }, schema: { tags: ["events"], summary: "All that happens, from one durable log", headers: ResumeHeaders, querystring: EventsQuery, response: { 200: PlatformEventStream, ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
       const principal = request.principal!;
-      const filter = filterOf(request.query);
+      const filter = filterOf(request);
+      const view = viewOf(request);
       const given = readEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
-      await assertOwn(parts, principal, filter);
       // Where it begins is told at once: a reader that is cut off before the first event comes back to here.
       const after = given ?? (await beginOf(events, request.query.last, filter));
 
@@ -38,7 +36,7 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
         for await (const item of events.follow(filter, { after, signal: stream.signal })) {
           if (stream.ended) break;
           if (item.kind === "reset") stream.write(frame("reset", { oldest: item.oldest }));
-          else if (mayRead(principal, filter, item.event)) stream.write(frame(item.event.type, toWire(item.event), item.event.id));
+          else if (mayRead(principal, filter, item.event)) stream.write(eventFrame(item.event, view));
           if (stream.isFull) await stream.roomAgain();
         }
         stream.end();
@@ -56,34 +54,13 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     "/v1/me",
     { config: { scope: "known" }, schema: { tags: ["access"], summary: "Who one is here", response: { 200: MeAnswer, ...problems(401) } } },
     async (request) => ({
-      auth: auth === "open" ? ("open" as const) : ("token" as const),
+      auth: request.principal!.proof === "none" ? ("open" as const) : ("token" as const),
+      access: await doors.mode(),
       scopes: [...request.principal!.scopes],
       person: request.principal!.person ?? null,
       dev_mode: parts.devMode,
       locale: parts.locale,
     }),
-  );
-
-  app.post(
-    "/v1/login",
-    { config: { scope: "public", audit: false }, schema: { tags: ["access"], summary: "Exchange a token for an HttpOnly cookie", body: LoginBody, response: { 204: NOTHING, ...problems(400, 401, 403, 429) } } },
-    async (request, reply) => {
-      if (auth === "open") return reply.code(204).send(null);
-      const record = await auth.verify(request.body.token);
-      if (!record) throw tokenInvalid();
-      await parts.audit?.note({ tenant: record.tenant, name: record.id, what: "login", subject: record.id });
-      return reply.code(204).header("set-cookie", cookieHeader(request.body.token, { secure: isSecure(request) })).send(null);
-    },
-  );
-
-  app.post(
-    "/v1/logout",
-    { config: { scope: "public", audit: false }, schema: { tags: ["access"], summary: "Take the cookie back", response: { 204: NOTHING, ...problems(403) } } },
-    async (request, reply) => {
-      const principal = await stranger(request, parts);
-      if (principal && principal.proof !== "none") await parts.audit?.note({ tenant: principal.caller.tenant, name: principal.caller.name, what: "logout", subject: principal.caller.name });
-      return reply.code(204).header("set-cookie", cookieHeader("", { secure: isSecure(request) })).send(null);
-    },
   );
 
   app.route({
@@ -138,9 +115,12 @@ async function beginOf(events: EventSource, last: number | undefined, filter: Ev
   return last === undefined || last === 0 ? events.now() : events.beforeLast(last, filter);
 }
 
-function filterOf(query: z.output<typeof EventsQuery>): EventFilter {
-  const { types, session, run, room, job, role } = query;
+/** What a request asks for, within what its tenant has: another tenant's session, job or run has no events for it, as one that does not exist. */
+function filterOf(request: FastifyRequest): EventFilter {
+  const { types, session: named, run, room, job, role } = request.query as z.output<typeof EventsQuery>;
+  const session = keyOfSession(request, named);
   return {
+    tenant: viewOf(request) ?? undefined,
     ...(types === undefined ? {} : { types: splitList(types) }),
     ...(session === undefined ? {} : { session }),
     ...(run === undefined ? {} : { run }),
@@ -165,24 +145,10 @@ function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent
   return SCOPES_OF_ROLE[event.role].some((scope) => hasScope(principal, scope));
 }
 
-/** A tenant sees the events of its own sessions, jobs and runs. Throws `SESSION_UNKNOWN`, `JOB_UNKNOWN` or `RUN_UNKNOWN` for another's, `EVENTS_NEED_SESSION` without one. */
-async function assertOwn({ conversations, jobs, plans }: ServerParts, principal: Principal, filter: EventFilter): Promise<void> {
-  if (principal.caller.tenant === "") return;
-  const isJob = filter.job !== undefined && jobs !== undefined;
-  const isRun = filter.run !== undefined && plans !== undefined;
-  if (filter.session === undefined && !isJob && !isRun) {
-    throw new DureError("EVENTS_NEED_SESSION", "A tenant's token reads the events of one session, one job or one run.", { class: "forbidden", hint: "Add ?session=<session_id>, ?job=<job_id> or ?run=<run_id>." });
-  }
-  if (filter.session !== undefined) await conversations.session(filter.session, { caller: principal.caller });
-  if (isJob) await jobs.get(filter.job, { tenant: principal.caller.tenant });
-  if (isRun) await plans.runs.get(filter.run, { tenant: principal.caller.tenant });
-}
-
 /** Who asks on a public route, if they can say so; a bad token is nobody here. */
-async function stranger(request: FastifyRequest, { auth }: ServerParts): Promise<Principal | null> {
-  if (auth === "open") return { ...request.principal!, caller: callerOf(request) };
+async function stranger(request: FastifyRequest, { doors }: ServerParts): Promise<Principal | null> {
   try {
-    return await identify({ authorization: request.headers.authorization, cookie: request.headers.cookie, address: request.ip }, auth);
+    return (await doors.identify(request)).principal;
   } catch {
     return null;
   }
@@ -202,8 +168,4 @@ function copyOf({ ready, checks }: Health): z.input<typeof ReadyAnswer> {
 
 function withoutDetails({ ready, checks }: Health): z.input<typeof ReadyAnswer> {
   return { ready, checks: Object.fromEntries(Object.entries(checks).map(([name, { ok }]) => [name, { ok }])) };
-}
-
-function isSecure(request: FastifyRequest): boolean {
-  return request.protocol === "https" || request.headers["x-forwarded-proto"] === "https" || request.headers.origin?.startsWith("https://") === true;
 }

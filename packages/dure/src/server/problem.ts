@@ -1,3 +1,4 @@
+import { passingOf, type Passing } from "../durable/passing.ts";
 import { codeOf, DureError, type ErrorClass } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 import { snakeCase, toWire } from "../kernel/wire.ts";
@@ -86,6 +87,8 @@ export function asDureError(error: unknown, { bodyBytes }: { bodyBytes?: number 
   if (refusal) {
     return new DureError(refusal.code, refusal.message, { class: "input", cause: error, ...(refusal.hint === undefined ? {} : { hint: refusal.hint }) });
   }
+  const passing = passingOf(error);
+  if (passing) return passedOver(passing, error);
   const fields = fieldErrorsOf(error);
   if (fields) {
     const names = fields.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`));
@@ -101,8 +104,20 @@ export function asDureError(error: unknown, { bodyBytes }: { bodyBytes?: number 
   });
 }
 
-/** The status of an error: its code's, else its class's. */
+/** What PostgreSQL or the end of this process has thrown, without its text: the database's own words are no answer for a client. */
+function passedOver({ code, retryAfterMs }: Passing, cause: unknown): DureError {
+  const message = code === "SERVER_STOPPING" ? "This process is stopping." : "The database could not do it now.";
+  return new DureError(code, message, {
+    class: "unavailable",
+    hint: "Send it again, with the same Idempotency-Key where there is one.",
+    details: { retryAfterMs },
+    cause,
+  });
+}
+
+/** The status of an error: 503 for what this process met and another try may not, else its code's, else its class's. */
 export function statusOf(error: DureError): number {
+  if (passingOf(error)) return STATUS_OF_CLASS.unavailable;
   return STATUS_OF_CODE[error.code] ?? STATUS_OF_CLASS[error.class];
 }
 
@@ -127,7 +142,7 @@ export function problemOf(error: DureError, options: { showInternals?: boolean }
 export function retryAfterOf(error: DureError): number | undefined {
   const status = statusOf(error);
   if (status !== 429 && status !== 503) return undefined;
-  const asked = error.details?.["retryAfterMs"];
+  const asked = error.details?.["retryAfterMs"] ?? passingOf(error)?.retryAfterMs;
   return typeof asked === "number" && asked > 0 ? Math.max(1, Math.ceil(asked / 1_000)) : 1;
 }
 

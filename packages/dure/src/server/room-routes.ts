@@ -10,6 +10,7 @@ import { refuseDeed } from "./audit.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
+import { viewOf } from "./tenants.ts";
 
 const placeId = z.string().min(1).max(200);
 const person = z.string().trim().min(1).max(60).meta({ description: "Name to speak under: needed without a token; with one it needs scope `admin`." });
@@ -98,19 +99,19 @@ function handedOn({ body }: FastifyRequest): { what: string; subject: string } {
 const POST_BYTES = 640 * 1024;
 
 /** Rooms, threads, messages, agents. Source: docs/spec/collaboration §9. */
-export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms, auth }) => {
+export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms }) => {
   if (!rooms) return;
   const config = { scope: "rooms" as const };
   const said = { ...config, audit: false as const }; // the room keeps it
 
   const whoAsks = (request: FastifyRequest, asPerson: string | undefined, speaks: boolean): RoomPerson => {
     const caller = callerOf(request);
-    if (auth === "open") {
+    if (request.principal!.person === undefined) {
       if (asPerson === undefined && speaks) throw new DureError("PERSON_REQUIRED", "Nobody is logged in here, so say who speaks.", { class: "input", hint: "Send as_person with your name." });
-      return { tenant: "", person: checkName(asPerson ?? "", rooms.directory.agents) };
+      return { tenant: caller.tenant, seesAll: viewOf(request) === null, person: checkName(asPerson ?? "", rooms.directory.agents) };
     }
     if (asPerson !== undefined && !hasScope(request.principal!, "admin")) throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", { class: "forbidden", hint: "Leave out as_person." });
-    return { tenant: caller.tenant, person: checkName(asPerson ?? request.principal!.person ?? caller.name, rooms.directory.agents) };
+    return { tenant: caller.tenant, seesAll: viewOf(request) === null, person: checkName(asPerson ?? request.principal!.person, rooms.directory.agents) };
   };
 
   app.get(
@@ -118,7 +119,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     { config, schema: { tags: ["rooms"], summary: "Channels, then the caller's direct rooms, page by page", querystring: RoomsQuery, response: { 200: z.object({ items: z.array(Room), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
     async (request) => {
       const { limit, cursor, as_person } = request.query;
-      const { items, nextCursor } = await rooms.reader.rooms(whoAsks(request, as_person, false), { limit, cursor });
+      const { items, nextCursor } = await rooms.list(whoAsks(request, as_person, false), { limit, cursor });
       return { items: items.map((room) => toWire(room) as z.infer<typeof Room>), next_cursor: nextCursor };
     },
   );
@@ -160,8 +161,8 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     { config: said, schema: { tags: ["rooms"], summary: "Marks a room or thread as read up to a message", params: z.object({ room: placeId }), body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
     async (request, reply) => {
       const who = whoAsks(request, request.body.as_person, true);
-      await rooms.place(request.params.room, who);
-      await rooms.reader.read(who, request.params.room, request.body.seq);
+      const { id } = await rooms.place(request.params.room, who);
+      await rooms.reader.read(who, id, request.body.seq);
       return reply.code(204).send(null);
     },
   );
@@ -176,8 +177,8 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     async (request) => {
       const { before, limit, as_person } = request.query;
       const who = whoAsks(request, as_person, false);
-      await rooms.place(request.params.room, who);
-      return { items: (await rooms.reader.threads(request.params.room, who, { ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) })).map((thread) => toWire(thread) as z.infer<typeof Thread>) };
+      const { id } = await rooms.place(request.params.room, who);
+      return { items: (await rooms.reader.threads(id, who, { ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) })).map((thread) => toWire(thread) as z.infer<typeof Thread>) };
     },
   );
 
@@ -211,13 +212,13 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     { config, schema: { tags: ["rooms"], summary: "What agents overheard: short records of the last 24 h", querystring: z.object({ agent: z.string().max(100).optional(), place: placeId.optional() }), response: { 200: z.object({ items: z.array(z.looseObject({ agent: z.string(), place: z.string(), message: z.string(), sender: z.string(), excerpt: z.string(), at: z.number() })) }), ...problems(400, 401, 403) } } },
     async (request) => {
       const { agent, place } = request.query;
-      const items = await rooms.reader.observations({ tenant: callerOf(request).tenant, ...(agent !== undefined && { agent }), ...(place !== undefined && { place }) });
+      const items = await rooms.reader.observations({ tenant: viewOf(request), ...(agent !== undefined && { agent }), ...(place !== undefined && { place: rooms.ownIdOf(place, callerOf(request)) }) });
       return { items: items.map((record) => ({ ...record })) };
     },
   );
 
   app.get("/v1/agents", { config, schema: { tags: ["rooms"], summary: "The directory: agents, accounts, online, load, spend", response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) } } }, async (request) => ({
-    items: (await rooms.reader.agents({ personas: auth === "open" || hasScope(request.principal!, "admin") })).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
+    items: (await rooms.reader.agents({ personas: hasScope(request.principal!, "admin"), tenant: viewOf(request) })).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
   }));
 
   app.post(

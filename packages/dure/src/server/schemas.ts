@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { TURN_EVENT_TYPES } from "../kernel/turn-events.ts";
+import { ACCESS_REASONS, type AccessReason } from "./access-mode.ts";
 import { SCOPES } from "./token-store.ts";
 
 /** What the wire may hold, in its own spelling. These schemas check requests and describe answers in `/openapi.json`. */
@@ -8,6 +9,13 @@ const sessionId = z
   .string()
   .regex(/^[A-Za-z0-9._:@-]{1,200}$/, "must be 1–200 characters of A-Z a-z 0-9 . _ : @ -")
   .meta({ description: "Names the conversation; made on its first message." });
+
+/** Of a session that is looked at. Who sees all tenants names another's session as it is listed: `acme/ceo`. */
+const seenSession = z
+  .string()
+  .max(400)
+  .regex(/^(?:[^\0]+\/)?[A-Za-z0-9._:@-]{1,200}$/, "must be 1–200 characters of A-Z a-z 0-9 . _ : @ -")
+  .meta({ description: "Names the conversation; for an administrator without a tenant `<tenant>/<id>` that of a tenant." });
 
 const locale = z.enum(["ko", "en"]).meta({ description: "Sticks to the session." });
 
@@ -58,8 +66,8 @@ export const StreamHeaders = ResumeHeaders.extend(IdempotencyHeaders.shape);
 
 export const ResumeQuery = z.object({ last_event_id: z.string().max(200).optional() });
 export const TurnParams = z.object({ turn_id: z.string() });
-export const SessionParams = z.object({ session_id: sessionId });
-export const SessionQuery = z.object({ session_id: sessionId });
+export const SessionParams = z.object({ session_id: seenSession });
+export const SessionQuery = z.object({ session_id: seenSession });
 
 export const SessionsQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(50),
@@ -69,7 +77,7 @@ export const SessionsQuery = z.object({
 
 export const EventsQuery = z.object({
   types: z.string().max(2_000).optional().meta({ description: "Comma separated; a prefix ends in .* such as turn.*" }),
-  session: sessionId.optional(),
+  session: seenSession.optional(),
   run: z.string().max(200).optional(),
   room: z.string().max(200).optional(),
   job: z.string().max(100).optional(),
@@ -89,7 +97,6 @@ export function splitList(text: string): readonly string[] {
   return text.split(",").map((part) => part.trim()).filter((part) => part !== "");
 }
 
-export const LoginBody = z.object({ token: z.string().min(1).max(512) });
 
 // --- answers
 
@@ -194,7 +201,11 @@ export const ServicesAnswer = z.object({
 });
 
 export const StopAnswer = z.object({ turn_id: z.string(), status: z.literal("stopping") });
-export const MeAnswer = z.object({ auth: z.enum(["open", "token"]), scopes: z.array(z.enum(SCOPES)), person: z.string().nullable().meta({ description: "Name of the person whose token it is, as rooms call them; null where nobody is logged in." }), dev_mode: z.boolean(), locale: z.string() });
+const AccessJson = z.object({
+  mode: z.enum(["same-user", "credentials"]).meta({ description: "Whether the user who runs the server may come without credentials, at its machine." }),
+  because: z.enum(Object.keys(ACCESS_REASONS) as [AccessReason, ...AccessReason[]]),
+});
+export const MeAnswer = z.object({ auth: z.enum(["open", "token"]).meta({ description: "`open`: without credentials, as the user who runs the server." }), access: AccessJson, scopes: z.array(z.enum(SCOPES)), person: z.string().nullable().meta({ description: "Name of the person whose token it is, as rooms call them; null for the person at the machine." }), dev_mode: z.boolean(), locale: z.string() });
 export const HealthAnswer = z.object({ status: z.literal("ok"), version: z.string() });
 export const ReadyAnswer = z.object({ ready: z.boolean(), checks: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string().optional() })) });
 export const ReloadAnswer = z.object({

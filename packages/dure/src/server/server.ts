@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { BlockList, isIP, type AddressInfo, type Socket } from "node:net";
 import compress from "@fastify/compress";
 import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
@@ -15,6 +15,8 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { assertBindable } from "./access.ts";
+import { boundsOf, type GivenLimits, type ServerBounds } from "./bounds.ts";
+import { Connections } from "./connections.ts";
 import { auditRequests, auditRoutes, refuseDeed, type AuditBook } from "./audit.ts";
 import { useStrictJson } from "./body.ts";
 import { conversationRoutes } from "./conversation-routes.ts";
@@ -24,13 +26,16 @@ import { escalationRoutes, type EscalationInbox } from "./escalation-routes.ts";
 import type { EventSource } from "./event-source.ts";
 import { guardRequests, type RequestLimits } from "./guard.ts";
 import { jobRoutes } from "./job-routes.ts";
-import { bodyBytesFor, SERVER_LIMITS } from "./limits.ts";
+import { bodyBytesFor } from "./limits.ts";
+import { Doors, type AccessOptions } from "./doors.ts";
+import { loginRoutes } from "./login-routes.ts";
 import { describeRoute } from "./openapi.ts";
 import { planRoutes } from "./plan-routes.ts";
 import { platformRoutes } from "./platform-routes.ts";
 import { roomRoutes } from "./room-routes.ts";
 import { asDureError, problemOf, retryAfterOf, statusOf } from "./problem.ts";
 import { SseStreams, type SseLimits } from "./sse.ts";
+import { Stillness } from "./stillness.ts";
 import type { TokenStore } from "./token-store.ts";
 
 export interface ServerOptions {
@@ -52,8 +57,10 @@ export interface ServerOptions {
   readonly costs?: CostBook | undefined;
   /** Prometheus text, version 0.0.4. */
   readonly metrics: () => Promise<string>;
-  /** `open` answers to everybody and is only bound to this machine. */
-  readonly auth: TokenStore | "open";
+  /** While it holds no living token, the user who runs the server needs none at this machine. */
+  readonly auth: TokenStore;
+  /** Who comes in besides by a token. Default: logins in memory, listening on 127.0.0.1. */
+  readonly access?: Pick<AccessOptions, "host" | "loginAlways" | "hasEnvironmentToken" | "logins" | "localToken" | "peers"> | undefined;
   readonly devMode: boolean;
   /** Folder of the built dashboard with its `index.html`; without it `/` is 404. */
   readonly dashboardFolder?: string | undefined;
@@ -74,12 +81,8 @@ export interface ServerOptions {
   readonly audit?: AuditBook | undefined;
 }
 
-export interface ServerLimits extends RequestLimits, SseLimits {
-  /** Bytes of UTF-8 in one message; the limit of bodies follows from it. Default 65 536. */
-  readonly messageBytes?: number | undefined;
-  /** How long a closing server waits for answers under way, such as the turn of a `POST /v1/agent/chat`, milliseconds; 1 s later it cuts. Default 10 000. */
-  readonly drainMs?: number | undefined;
-}
+/** Every limit of `SERVER_LIMITS`, and what is set for each token alone. */
+export interface ServerLimits extends GivenLimits, RequestLimits, SseLimits {}
 
 export interface Health {
   readonly ready: boolean;
@@ -89,6 +92,8 @@ export interface Health {
 /** What all routes of a server share. */
 export interface ServerParts extends ServerOptions {
   readonly streams: SseStreams;
+  readonly doors: Doors;
+  readonly connections: Connections;
   /** Aborts when a closing server waits no longer. */
   readonly closing: AbortSignal;
 }
@@ -98,25 +103,35 @@ export interface ServerParts extends ServerOptions {
  * returned app with `config: { scope }`; a route without one needs `admin`. Closing it ends the streams with a hint to reconnect.
  */
 export function createServer(options: ServerOptions): FastifyInstance {
+  const bounds = boundsOf(options.limits);
+  const stillness = new Stillness(options.clock);
   const app = Fastify({
-    bodyLimit: bodyBytesFor(options.limits?.messageBytes ?? SERVER_LIMITS.messageBytes),
+    http: { maxHeaderSize: bounds.headBytes, headersTimeout: Math.min(bounds.headMs, bounds.requestMs), connectionsCheckingInterval: CHECK_MS },
+    bodyLimit: bodyBytesFor(bounds.messageBytes),
+    keepAliveTimeout: bounds.keepAliveMs,
     trustProxy: trustedProxies(options.trustProxy),
     exposeHeadRoutes: false, // a HEAD must not run a GET that starts a turn
     forceCloseConnections: "idle",
-    requestTimeout: REQUEST_MS,
+    requestTimeout: bounds.requestMs,
     genReqId: () => ulid(options.clock.now()),
     routerOptions: { maxParamLength: 1_024 },
     return503OnClosing: false, // guard.ts says it as a problem
     frameworkErrors: (error, request, reply) => void sendProblem(options, error, request, reply as FastifyReply),
-    clientErrorHandler: answerBrokenHttp,
+    clientErrorHandler: answerBrokenHttp(bounds, options.clock, stillness),
   });
   const closing = new AbortController();
-  const parts: ServerParts = { ...options, streams: new SseStreams(options.clock, options.limits), closing: closing.signal };
+  const { auth: tokens, clock, access, allowedHosts = [], trustProxy = [] } = options;
+  const doors = new Doors({ ...access, tokens, clock, allowedHosts, trustProxy });
+  const connections = new Connections({ limits: bounds, clock, isProxy: isProxyIn(trustProxy) });
+  connections.watch(app.server);
+  const streams = new SseStreams(clock, options.limits);
+  const parts: ServerParts = { ...options, doors, streams, connections, closing: closing.signal };
 
   app.decorate("auth", { getter: () => options.auth });
+  app.decorate("doors", { getter: () => doors });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data)); // answers are typed and tested; checking each again would cost and strip
-  useStrictJson(app);
+  useStrictJson(app, bounds);
   app.setErrorHandler((error, request, reply) => sendProblem(options, error, request, reply));
 
   void app.register(helmet, SECURITY_HEADERS);
@@ -127,7 +142,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       openapi: "3.1.0",
       info: { title: "dure", description: "Durable teams of AI agents.", version: options.version },
       components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-      ...(options.auth === "open" ? {} : { security: [{ token: [] }] }),
+      security: [{ token: [] }],
     },
     transform: describeRoute,
     transformObject: jsonSchemaTransformObject,
@@ -143,17 +158,34 @@ export function createServer(options: ServerOptions): FastifyInstance {
     void app.register(costRoutes, parts);
     void app.register(auditRoutes, parts);
     void app.register(platformRoutes, parts);
+    void app.register(loginRoutes, parts);
     void app.register(dashboardRoutes, parts);
   });
 
   app.server.on("checkExpectation", refuseExpectation);
   const closeSilent = silentConnections(app);
+  app.addHook("onClose", async () => stillness.stop());
   app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent }));
   return app;
 }
 
-/** For a request to come in, milliseconds; an answer may take as long as it takes. Source: our choice. */
-const REQUEST_MS = 60_000;
+/** Tells whether an address is one of the trusted proxies. */
+function isProxyIn(proxies: readonly string[] = []): (address: string) => boolean {
+  const trusted = new BlockList();
+  for (const proxy of proxies) {
+    const [address = "", bits] = proxy.split("/");
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    if (bits === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(bits), family);
+  }
+  return (peer) => {
+    const address = peer.replace(/^::ffff:/, "");
+    return trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  };
+}
+
+/** Connections are looked at this often for requests that come too slowly, milliseconds. Node's default of 30 s lets them live so much longer. */
+const CHECK_MS = 1_000;
 
 /** None is `false`: an empty list would make Fastify read the header all the same. */
 function trustedProxies(proxies: readonly string[] = []): string[] | false {
@@ -169,7 +201,7 @@ const LAST_ANSWERS_MS = 1_000;
 function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, { closing, closeSilent }: { closing: AbortController; closeSilent: () => void }): void {
   streams.drain();
   closeSilent();
-  const drainMs = limits?.drainMs ?? SERVER_LIMITS.drainMs;
+  const { drainMs } = boundsOf(limits);
   const cancels = [
     clock.every(IDLE_SWEEP_MS, () => {
       app.server.closeIdleConnections();
@@ -235,6 +267,9 @@ const SECURITY_HEADERS = {
   referrerPolicy: { policy: "no-referrer" as const },
 };
 
+/** After these the connection is of no more use. */
+const CLOSING_CODES: ReadonlySet<string> = new Set(["CONNECTIONS_FULL", "CONNECTIONS_PER_ADDRESS", "REQUEST_TOO_SLOW"]);
+
 /** Bytes of a refused body that are still read so that its sender sees the refusal instead of a reset connection. */
 const DISCARD_BYTES = 32 * 1024 * 1024;
 
@@ -251,7 +286,11 @@ async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, 
   if (status === 401) reply.header("www-authenticate", 'Bearer realm="dure"');
   const allow = error.details?.["allow"];
   if (status === 405 && Array.isArray(allow)) reply.header("allow", allow.join(", "));
-  if (status === 413) discardBody(request);
+  if (status === 413) {
+    reply.removeHeader("connection"); // Fastify would close, and its sender would see a reset connection
+    discardBody(request);
+  }
+  if (CLOSING_CODES.has(error.code)) reply.header("connection", "close");
   reply.header("request-id", request.id);
   return reply.code(status).type("application/problem+json").serializer(JSON.stringify).send(problemOf(error, { showInternals: devMode }));
 }
@@ -272,23 +311,53 @@ function discardBody(request: FastifyRequest): void {
 }
 
 /** What Node calls requests that never came to be one. */
-const BROKEN_HTTP: Readonly<Record<string, () => DureError>> = {
-  HPE_HEADER_OVERFLOW: () => new DureError("HEADERS_TOO_LARGE", "The request's head is too large.", { class: "input", hint: "Send long messages with POST." }),
-  ERR_HTTP_REQUEST_TIMEOUT: () => new DureError("REQUEST_TOO_SLOW", `The request did not come in within ${REQUEST_MS / 1_000} s.`, { class: "input", hint: "Send it again, in one go." }),
+const BROKEN_HTTP: Readonly<Record<string, (bounds: ServerBounds) => DureError>> = {
+  HPE_HEADER_OVERFLOW: ({ headBytes }) => new DureError("HEADERS_TOO_LARGE", `The request's head is larger than ${headBytes} bytes.`, { class: "input", hint: "Send long messages with POST." }),
+  ERR_HTTP_REQUEST_TIMEOUT: ({ headMs, requestMs }) =>
+    new DureError("REQUEST_TOO_SLOW", `The request did not come in within ${requestMs / 1_000} s, or its head not within ${headMs / 1_000} s.`, { class: "input", hint: "Send it again, in one go." }),
 };
 
+/** A connection that was refused is closed after this long, also when the other side does not close it, milliseconds. */
+const LINGER_MS = 1_000;
+
+/** Others have taken over what this process led by then, or it goes on. */
+const STOOD_STILL_RETRY_MS = 1_000;
+
+/** The client was not slow: this process was stopped, and its timers ran on. */
+function stoodStill(): DureError {
+  return new DureError("SERVER_STOOD_STILL", "This server stood still while the request came in.", {
+    class: "unavailable",
+    hint: "Send it again.",
+    details: { retryAfterMs: STOOD_STILL_RETRY_MS },
+  });
+}
+
 /** What is not HTTP never reaches a route: answered on the socket. */
-function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
-  const problem = problemOf(BROKEN_HTTP[error.code ?? ""]?.() ?? new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" }));
-  const body = JSON.stringify(problem);
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${problem.title}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+function answerBrokenHttp(bounds: ServerBounds, clock: Clock, stillness: Stillness): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  return (error, socket) => {
+    if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
+    // Nothing was asked yet: a browser that connects ahead would take an answer for that of its next request.
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) return void socket.destroy();
+    const isOurs = error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs); // Node looks for slow ones now and then
+    const trouble = isOurs ? stoodStill() : BROKEN_HTTP[error.code ?? ""]?.(bounds);
+    const problem = problemOf(trouble ?? new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" }));
+    const body = JSON.stringify(problem);
+    const head = [
+      `HTTP/1.1 ${problem.status} ${problem.title}`,
+      "content-type: application/problem+json",
+      `content-length: ${Buffer.byteLength(body)}`,
+      ...(isOurs ? [`retry-after: ${STOOD_STILL_RETRY_MS / 1_000}`] : []),
+      "connection: close",
+    ];
+    socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+    socket.once("close", clock.after(LINGER_MS, () => socket.destroy()));
+  };
 }
 
 declare module "fastify" {
   interface FastifyInstance {
-    readonly auth: TokenStore | "open";
+    readonly auth: TokenStore;
+    /** Who comes in, and a link for the person who starts it. */
+    readonly doors: Doors;
   }
 }

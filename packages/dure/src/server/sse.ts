@@ -1,12 +1,18 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Cancel, Clock } from "../kernel/clock.ts";
+import type { PlatformEvent } from "../kernel/platform-events.ts";
+import type { TenantView } from "../kernel/tenant.ts";
+import { boundsOf } from "./bounds.ts";
+import { eventToWire } from "./tenants.ts";
 
 export interface SseLimits {
   /** A comment leaves when nothing else did for this long, milliseconds. Default 15 000. Source: docs/spec/conversation §6. */
   readonly heartbeatMs?: number | undefined;
-  /** Bytes that may wait for a reader before no more is fetched for it. Default 65 536. */
+  /** Bytes that may wait for a reader before no more is fetched for it. */
   readonly bufferBytes?: number | undefined;
-  /** A reader that has not emptied its full buffer within this is cut off, milliseconds; it can resume. Default 30 000. */
+  /** Bytes that may wait for all readers together; beyond, the reader with most of them is cut off. */
+  readonly streamsBytes?: number | undefined;
+  /** A reader that has not emptied its full buffer within this is cut off, milliseconds; it can resume. */
   readonly stallMs?: number | undefined;
 }
 
@@ -18,17 +24,25 @@ export class SseStreams {
   readonly #open = new Set<SseStream>();
   readonly #clock: Clock;
   readonly #limits: Required<{ [Key in keyof SseLimits]: number }>;
+  /** Bytes that wait for all readers. */
+  #waiting = 0;
   #stopHeartbeat: Cancel | undefined;
   #draining = false;
 
   constructor(clock: Clock, limits: SseLimits = {}) {
     this.#clock = clock;
-    this.#limits = { heartbeatMs: limits.heartbeatMs ?? 15_000, bufferBytes: limits.bufferBytes ?? 65_536, stallMs: limits.stallMs ?? 30_000 };
+    const { bufferBytes, streamsBytes, stallMs } = boundsOf(limits);
+    this.#limits = { heartbeatMs: limits.heartbeatMs ?? 15_000, bufferBytes, streamsBytes, stallMs };
   }
 
   /** Streams that are open now. */
   get size(): number {
     return this.#open.size;
+  }
+
+  /** Bytes that were written and not taken yet, of all streams. */
+  get waitingBytes(): number {
+    return this.#waiting;
   }
 
   get isDraining(): boolean {
@@ -37,7 +51,7 @@ export class SseStreams {
 
   /** Sends the head and `firstFrame` in one piece, at once. The response belongs to the stream from here on. */
   open(response: ServerResponse, headers: OutgoingHttpHeaders, firstFrame: string): SseStream {
-    const stream = new SseStream(response, this.#clock, this.#limits);
+    const stream = new SseStream(response, this.#clock, { ...this.#limits, onWaiting: (bytes) => this.#count(bytes) });
     response.writeHead(200, { ...headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" });
     stream.write(firstFrame);
     if (this.#draining) {
@@ -57,27 +71,46 @@ export class SseStreams {
     for (const stream of [...this.#open]) stream.endForDrain();
   }
 
+  /** Cuts off the readers that hold most when all together hold too much. */
+  #count(bytes: number): void {
+    this.#waiting += bytes;
+    while (bytes > 0 && this.#waiting > this.#limits.streamsBytes) {
+      const [first, ...others] = this.#open;
+      if (!first) return;
+      others.reduce((most, stream) => (stream.waitingBytes > most.waitingBytes ? stream : most), first).cut();
+    }
+  }
+
   #heartbeat(): void {
     const before = this.#clock.monotonic() - this.#limits.heartbeatMs;
     for (const stream of this.#open) stream.beatIfSilentSince(before);
   }
 }
 
+interface StreamLimits {
+  readonly bufferBytes: number;
+  readonly stallMs: number;
+  /** Hears how many bytes wait more than before; negative when they left. */
+  readonly onWaiting: (bytes: number) => void;
+}
+
 /** One reader. Whatever ends it (the reader, a stall, a drain, `end`) aborts `signal`; the turn it shows goes on. */
 export class SseStream {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
-  readonly #limits: { readonly bufferBytes: number; readonly stallMs: number };
+  readonly #limits: StreamLimits;
   readonly #ended = new AbortController();
+  /** Bytes that were written and not taken yet. */
+  #waiting = 0;
   #wroteAt: number;
   #cut = false;
 
-  constructor(response: ServerResponse, clock: Clock, limits: { readonly bufferBytes: number; readonly stallMs: number }) {
+  constructor(response: ServerResponse, clock: Clock, limits: StreamLimits) {
     this.#response = response;
     this.#clock = clock;
     this.#limits = limits;
     this.#wroteAt = clock.monotonic();
-    response.once("close", () => this.#ended.abort(READER_GONE));
+    response.once("close", () => this.#gone());
     response.on("error", () => this.#ended.abort(READER_GONE)); // a reset connection is an ended reader, not a failure of ours
   }
 
@@ -95,11 +128,37 @@ export class SseStream {
     return this.#ended.signal.aborted;
   }
 
-  /** Sends text that ends in a blank line. Nothing happens once the stream has ended. */
-  write(text: string): void {
+  get waitingBytes(): number {
+    return this.#waiting;
+  }
+
+  /** Sends text that ends in a blank line. Bytes that several readers get are held once. Nothing happens once the stream has ended. */
+  write(text: string | Buffer): void {
     if (this.ended) return;
     this.#wroteAt = this.#clock.monotonic();
-    this.#response.write(text);
+    const bytes = typeof text === "string" ? Buffer.byteLength(text) : text.length;
+    this.#waiting += bytes;
+    this.#response.write(text, () => this.#taken(bytes));
+    this.#limits.onWaiting(bytes);
+  }
+
+  /** Sends the reader away at once. It can resume behind the last event that it got whole. */
+  cut(): void {
+    this.#cut = true;
+    this.#response.destroy();
+    this.#gone();
+  }
+
+  /** The system has taken these bytes. */
+  #taken(bytes: number): void {
+    const counted = Math.min(bytes, this.#waiting); // none is left when the reader is gone
+    this.#waiting -= counted;
+    this.#limits.onWaiting(-counted);
+  }
+
+  #gone(): void {
+    this.#taken(this.#waiting);
+    this.#ended.abort(READER_GONE);
   }
 
   /** Whether the reader's buffer is full: fetch no more before `roomAgain()`. */
@@ -117,11 +176,7 @@ export class SseStream {
         this.#ended.signal.removeEventListener("abort", settle);
         resolve();
       };
-      const cancel = this.#clock.after(this.#limits.stallMs, () => {
-        this.#cut = true;
-        this.#response.destroy();
-        this.#ended.abort(READER_GONE);
-      });
+      const cancel = this.#clock.after(this.#limits.stallMs, () => this.cut());
       this.#response.once("drain", settle);
       this.#ended.signal.addEventListener("abort", settle, { once: true });
     });
@@ -149,4 +204,17 @@ export class SseStream {
 /** One SSE frame. `data` is written as JSON, so it is always one line. */
 export function frame(event: string, data: unknown, id?: string): string {
   return id === undefined ? `event: ${event}\ndata: ${JSON.stringify(data)}\n\n` : `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Bytes of an event's frame, made once for all its readers in this process who see the same of it. */
+const FRAMES = { ofAll: new WeakMap<PlatformEvent, Buffer>(), ofOne: new WeakMap<PlatformEvent, Buffer>() };
+
+/** An event of the log as its readers get it. Every tenant sees its own events alike. */
+export function eventFrame(event: PlatformEvent, view: TenantView): Buffer {
+  const frames = view === null ? FRAMES.ofAll : FRAMES.ofOne;
+  const known = frames.get(event);
+  if (known) return known;
+  const made = Buffer.from(frame(event.type, eventToWire(event, view), event.id));
+  frames.set(event, made);
+  return made;
 }

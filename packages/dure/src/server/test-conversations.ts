@@ -12,12 +12,12 @@ import type {
   SessionSummary,
   TurnFrame,
   TurnHandle,
-  TurnRequest,
-} from "../engine/api.ts";
+  TurnRequest, Viewer } from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
+import { sessionKey, sessionKeyFor } from "../kernel/tenant.ts";
 
 /** Runs one turn of the double: says what the turn says. The last thing it does is `done`, or the double does it. */
 export type Script = (turn: TestTurn, request: TurnRequest) => Promise<void> | void;
@@ -159,8 +159,7 @@ export class TestConversations implements Conversations {
     if (known && known.body !== canonicalJson(request)) throw new DureError("IDEMPOTENCY_KEY_REUSED", "The key was used with another body.", { class: "input" });
     if (known) return this.#accepted(this.turns.get(known.turnId)!, true);
 
-    const session = this.sessionsById.get(request.session) ?? this.#newSession(request, caller, service);
-    if (session.tenant !== caller.tenant) throw sessionUnknown(request.session);
+    const session = this.sessionsById.get(sessionKey(caller.tenant, request.session)) ?? this.#newSession(request, caller, service);
     const running = session.turns.find((turn) => !turn.done);
     if (running && this.policy === "reject") throw new DureError("SESSION_BUSY", `Session ${session.id} runs turn ${running.id}.`, { class: "conflict" });
 
@@ -193,7 +192,7 @@ export class TestConversations implements Conversations {
     };
   }
 
-  async *read(turnId: string, { after = 0, caller = NOBODY, signal }: { after?: number; caller?: Caller; signal?: AbortSignal }): AsyncIterable<TurnFrame> {
+  async *read(turnId: string, { after = 0, caller = NOBODY, signal }: { after?: number; caller?: Viewer; signal?: AbortSignal }): AsyncIterable<TurnFrame> {
     const turn = this.#turn(turnId, caller);
     const aborted = new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
     const first = turn.frames.findIndex(({ seq }) => seq !== undefined && seq > after);
@@ -215,12 +214,12 @@ export class TestConversations implements Conversations {
     }
   }
 
-  async find(turnId: string, { caller = NOBODY }: { caller?: Caller } = {}): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
+  async find(turnId: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
     const turn = this.#turn(turnId, caller);
     return { status: turn.done ? "done" : "running", sessionId: turn.sessionId, lastSeq: turn.lastSeq };
   }
 
-  async stopTurn(turnId: string, { caller = NOBODY }: { caller?: Caller } = {}): Promise<void> {
+  async stopTurn(turnId: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<void> {
     const turn = this.#turn(turnId, caller);
     if (turn.done) throw new DureError("TURN_FINISHED", `Turn ${turnId} is done.`, { class: "conflict" });
     this.changes++;
@@ -228,15 +227,15 @@ export class TestConversations implements Conversations {
     turn.finish("", { error: { code: "TURN_STOPPED", message: "stopped" } });
   }
 
-  async sessions({ caller = NOBODY, limit = 50, cursor, search }: { caller?: Caller; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
-    const all = [...this.sessionsById.values()].filter((session) => session.tenant === caller.tenant && (!search || session.id.includes(search)));
+  async sessions({ caller = NOBODY, limit = 50, cursor, search }: { caller?: Viewer; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
+    const all = [...this.sessionsById.values()].filter((session) => isSeen(session, caller) && (!search || session.id.includes(search)));
     const from = cursor === undefined ? 0 : Number(cursor);
     if (!Number.isInteger(from)) throw new DureError("CURSOR_INVALID", "The cursor is not one of ours.", { class: "input" });
     const items = all.slice(from, from + limit).map(summaryOf);
     return { items, nextCursor: from + limit < all.length ? String(from + limit) : null };
   }
 
-  async session(id: string, { caller = NOBODY }: { caller?: Caller } = {}): Promise<SessionDetail> {
+  async session(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<SessionDetail> {
     const session = this.#session(id, caller);
     return {
       ...summaryOf(session),
@@ -249,19 +248,19 @@ export class TestConversations implements Conversations {
     };
   }
 
-  async debug(id: string, { caller = NOBODY }: { caller?: Caller } = {}): Promise<SessionDebug> {
+  async debug(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<SessionDebug> {
     const session = this.#session(id, caller);
     return { state: { stage: "INIT" }, memory: { rawHistory: [{ role: "user", content: "안녕" }], summaryText: "" }, completed: this.#completed(session) };
   }
 
-  async completed(id: string, { caller = NOBODY }: { caller?: Caller } = {}): Promise<readonly CompletedEntry[]> {
+  async completed(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<readonly CompletedEntry[]> {
     return this.#completed(this.#session(id, caller));
   }
 
-  async forget(id: string, { caller = NOBODY }: { caller?: Caller } = {}): Promise<void> {
+  async forget(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<void> {
     this.#session(id, caller);
     this.changes++;
-    this.sessionsById.delete(id);
+    this.sessionsById.delete(sessionKeyFor(caller.tenant, id));
   }
 
   /** The only turn, or the last one. */
@@ -278,7 +277,7 @@ export class TestConversations implements Conversations {
 
   #newSession(request: TurnRequest, caller: Caller, service: string): Session {
     const session: Session = { id: request.session, tenant: caller.tenant, service, turns: [], history: [], locale: "ko", timeZone: "Asia/Seoul" };
-    this.sessionsById.set(session.id, session);
+    this.sessionsById.set(sessionKey(caller.tenant, session.id), session);
     return session;
   }
 
@@ -286,15 +285,15 @@ export class TestConversations implements Conversations {
     return { turnId: turn.id, sessionId: turn.sessionId, status: turn.done ? "done" : "running", repeated };
   }
 
-  #turn(turnId: string, caller: Caller): TestTurn {
+  #turn(turnId: string, caller: Viewer): TestTurn {
     const turn = this.turns.get(turnId);
-    if (!turn || turn.tenant !== caller.tenant) throw new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, { class: "not-found" });
+    if (!turn || !isSeen(turn, caller)) throw new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, { class: "not-found" });
     return turn;
   }
 
-  #session(id: string, caller: Caller): Session {
-    const session = this.sessionsById.get(id);
-    if (!session || session.tenant !== caller.tenant) throw sessionUnknown(id);
+  #session(id: string, caller: Viewer): Session {
+    const session = this.sessionsById.get(sessionKeyFor(caller.tenant, id));
+    if (!session || !isSeen(session, caller)) throw sessionUnknown(id);
     return session;
   }
 
@@ -304,6 +303,10 @@ export class TestConversations implements Conversations {
 }
 
 const NOBODY: Caller = { tenant: "", name: "" };
+
+function isSeen({ tenant }: { readonly tenant: string }, viewer: Viewer): boolean {
+  return viewer.tenant === null || viewer.tenant === tenant;
+}
 
 function summaryOf(session: Session): SessionSummary {
   const running = session.turns.find((turn) => !turn.done);

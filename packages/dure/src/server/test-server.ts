@@ -6,6 +6,7 @@ import type { EventFrame, EventSource } from "./event-source.ts";
 import type { AuditEntry, AuditPage, Deed } from "../durable/audit-log.ts";
 import type { AuditBook } from "./audit.ts";
 import { createServer, startServer, type ServerOptions } from "./server.ts";
+import { MemoryTokenStore } from "./token-store.ts";
 import { News, TestConversations } from "./test-conversations.ts";
 
 /** A server on a free port of this machine, with doubles behind it. */
@@ -36,7 +37,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, port
     events,
     health: async () => ({ ready: true, checks: { database: { ok: true } } }),
     metrics: async () => "dure_turns_total 1\n",
-    auth: "open",
+    auth: new MemoryTokenStore(),
     devMode: false,
     logger: { debug: write, info: write, warn: write, error: write },
     clock: systemClock,
@@ -107,7 +108,7 @@ export class TestEvents implements EventSource {
   }
 
   async beforeLast(count: number, filter: EventFilter): Promise<string> {
-    const first = this.all.filter((event) => filter.session === undefined || filter.session === event.session).at(-count);
+    const first = this.all.filter((event) => isWanted(event, filter)).at(-count);
     return first ? `1.0.${this.all.indexOf(first)}` : this.now();
   }
 
@@ -125,13 +126,17 @@ export class TestEvents implements EventSource {
         if (!event) await Promise.race([this.#news.next, aborted]);
         else {
           index++;
-          if (filter.session === undefined || filter.session === event.session) yield { kind: "event", event };
+          if (isWanted(event, filter)) yield { kind: "event", event };
         }
       }
     } finally {
       this.followers--;
     }
   }
+}
+
+function isWanted(event: PlatformEvent, { tenant, session }: EventFilter): boolean {
+  return (session === undefined || session === event.session) && (tenant === undefined || tenant === (event.tenant ?? ""));
 }
 
 export interface ReadFrame {

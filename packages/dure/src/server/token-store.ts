@@ -4,8 +4,8 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 
-/** What a token may do; `admin` includes the others, `plans` both of its own: to look, and to run, which runs shell commands. Source: docs/spec/platform §6. */
-export const SCOPES = ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"] as const;
+/** What a token may do; `admin` includes the others but `plans:unconfined`, which takes protection away from the machine; `plans` both of its own: to look, and to run, which runs shell commands. Source: docs/spec/platform §6. */
+export const SCOPES = ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "plans:unconfined", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface TokenRecord {
@@ -32,9 +32,20 @@ export interface CreatedToken {
   readonly record: TokenRecord;
 }
 
+/** A token that was not revoked, and what is kept of its text. */
+export interface LivingToken {
+  readonly record: TokenRecord;
+  /** SHA-256. Another text under the same id is another token: DURE_TOKEN can change between two starts. */
+  readonly hash: Buffer;
+}
+
 export interface TokenStore {
   /** The living token's record, or null for an unknown or revoked one. */
   verify(token: string): Promise<TokenRecord | null>;
+  /** The living token of this id, or null. */
+  living(id: string): Promise<LivingToken | null>;
+  /** Whether any token lives. What another process has made is known within 2 s. */
+  anyLiving(): Promise<boolean>;
   create(token: NewToken): Promise<CreatedToken>;
   /** True if it was alive until now. */
   revoke(id: string): Promise<boolean>;
@@ -87,6 +98,15 @@ export class MemoryTokenStore implements TokenStore {
     return found;
   }
 
+  async living(id: string): Promise<LivingToken | null> {
+    const token = this.#tokens.get(id);
+    return token && token.record.revokedAt === null ? token : null;
+  }
+
+  async anyLiving(): Promise<boolean> {
+    return [...this.#tokens.values()].some(({ record }) => record.revokedAt === null);
+  }
+
   async create(options: NewToken): Promise<CreatedToken> {
     const token = newTokenText();
     return { token, record: this.add(token, options) };
@@ -104,6 +124,16 @@ export class MemoryTokenStore implements TokenStore {
   }
 }
 
+/** Its logins end with it, in one statement. */
+const REVOKE = {
+  name: "tokens_revoke",
+  text: `
+    with revoked as (update dure.tokens set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id),
+    ended as (update dure.login_sessions set revoked_at = clock_timestamp() where revoked_at is null and token_id in (select id from revoked))
+    select id from revoked`,
+};
+const LIVING = { name: "tokens_living", text: "select * from dure.tokens where id = $1 and revoked_at is null" };
+const ANY_LIVING = { name: "tokens_any_living", text: "select exists (select from dure.tokens where revoked_at is null) as found" };
 const VERIFY = { name: "tokens_verify", text: "select * from dure.tokens where hash = $1 and revoked_at is null" };
 
 interface TokenRow {
@@ -118,6 +148,8 @@ interface TokenRow {
 
 /** How long another process may still accept a token that was revoked here, milliseconds. */
 const REMEMBER_MS = 2_000;
+/** How long it is remembered whether any token lives, milliseconds: together with the query less than 2 s. Source: docs/spec/platform §6. */
+const REMEMBER_ANY_MS = 1_000;
 /** Living tokens remembered at most; beyond it the oldest is asked for again. */
 const REMEMBER_COUNT = 1_000;
 
@@ -126,6 +158,7 @@ export class PostgresTokenStore implements TokenStore {
   readonly #database: Queryable;
   readonly #clock: Clock;
   readonly #remembered = new Map<string, { record: TokenRecord; until: number }>();
+  #anyLiving: { found: Promise<boolean>; until: number } | undefined;
 
   constructor(options: { database: Queryable; clock?: Clock }) {
     this.#database = options.database;
@@ -145,17 +178,38 @@ export class PostgresTokenStore implements TokenStore {
     return recordOf(row);
   }
 
+  async living(id: string): Promise<LivingToken | null> {
+    const [row] = await this.#database.query<TokenRow>(LIVING, [id]);
+    return row ? { record: recordOf(row), hash: row.hash } : null;
+  }
+
+  anyLiving(): Promise<boolean> {
+    const now = this.#clock.monotonic();
+    if (this.#anyLiving && this.#anyLiving.until > now) return this.#anyLiving.found;
+    const found = this.#askAnyLiving();
+    this.#anyLiving = { found, until: now + REMEMBER_ANY_MS };
+    found.catch(() => (this.#anyLiving = undefined)); // a failure is not remembered
+    return found;
+  }
+
+  async #askAnyLiving(): Promise<boolean> {
+    const [row] = await this.#database.query<{ found: boolean }>(ANY_LIVING);
+    return row!.found;
+  }
+
   async create({ name, tenant = "", scopes }: NewToken): Promise<CreatedToken> {
     const token = newTokenText();
     const [row] = await this.#database.query<TokenRow>(
       { text: "insert into dure.tokens (id, hash, name, tenant, scopes) values ($1, $2, $3, $4, $5) returning *" },
       [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes],
     );
+    this.#anyLiving = undefined;
     return { token, record: recordOf(row!) };
   }
 
   async revoke(id: string): Promise<boolean> {
-    const rows = await this.#database.query({ text: "update dure.tokens set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id" }, [id]);
+    const rows = await this.#database.query(REVOKE, [id]);
+    this.#anyLiving = undefined;
     for (const [key, { record }] of this.#remembered) if (record.id === id) this.#remembered.delete(key);
     return rows.length > 0;
   }
@@ -179,6 +233,17 @@ export function combineTokenStores(stores: readonly [TokenStore, ...TokenStore[]
         if (record) return record;
       }
       return null;
+    },
+    async living(id) {
+      for (const store of stores) {
+        const token = await store.living(id);
+        if (token) return token;
+      }
+      return null;
+    },
+    async anyLiving() {
+      for (const store of stores) if (await store.anyLiving()) return true;
+      return false;
     },
     create: (token) => stores.at(-1)!.create(token),
     async revoke(id) {

@@ -8,6 +8,8 @@ import { SseReader, startTestServer, until, type TestServer } from "./test-serve
 
 const chat = { session_id: "mina", message: "안녕하세요" };
 const json = { "content-type": "application/json" };
+/** A GET that starts a turn needs the browser's word that dure's own page sent it, or a token. */
+const fromPage = { "sec-fetch-site": "same-origin" };
 const getPath = `/v1/agent/chat/stream?${new URLSearchParams(chat)}`;
 
 describe("POST /v1/agent/chat", () => {
@@ -171,11 +173,11 @@ describe("streams", () => {
   test("GET gives EventSource an id before the first event, so that it never asks twice", async () => {
     await using server = await startTestServer();
     server.conversations.script = () => undefined;
-    await using cut = new SseReader(await server.fetch(getPath));
+    await using cut = new SseReader(await server.fetch(getPath, { headers: fromPage }));
     await cut.until(({ lastEventId }) => lastEventId !== undefined);
     await cut[Symbol.asyncDispose]();
 
-    await using again = new SseReader(await server.fetch(getPath, { headers: { "last-event-id": cut.lastEventId! } }));
+    await using again = new SseReader(await server.fetch(getPath, { headers: { ...fromPage, "last-event-id": cut.lastEventId! } }));
     server.conversations.lastTurn.finish("하나");
     await again.ended;
 
@@ -185,13 +187,13 @@ describe("streams", () => {
 
   test("GET with Last-Event-ID goes on behind it, and after DONE answers 204", async () => {
     await using server = await startTestServer();
-    await using first = new SseReader(await server.fetch(getPath));
+    await using first = new SseReader(await server.fetch(getPath, { headers: fromPage }));
     await first.ended;
     const turnId = first.response.headers.get("turn-id")!;
 
-    await using rest = new SseReader(await server.fetch(getPath, { headers: { "last-event-id": `${turnId}.3` } }));
+    await using rest = new SseReader(await server.fetch(getPath, { headers: { ...fromPage, "last-event-id": `${turnId}.3` } }));
     await rest.ended;
-    const over = await server.fetch(getPath, { headers: { "last-event-id": first.lastEventId! } });
+    const over = await server.fetch(getPath, { headers: { ...fromPage, "last-event-id": first.lastEventId! } });
 
     expect(rest.frames).toEqual(first.frames.slice(4));
     expect(rest.response.headers.get("turn-id")).toBe(turnId);
@@ -331,7 +333,8 @@ describe("wrong input changes nothing", () => {
     ["broken UTF-8", (server) => server.fetch("/v1/agent/chat", { method: "POST", headers: json, body: Buffer.concat([Buffer.from('{"session_id":"mina","message":"'), Buffer.from([0xed, 0x95]), Buffer.from('"}')]) }), 400, { code: "BODY_INVALID" }],
     ["half a surrogate pair", (server) => server.fetch("/v1/agent/chat", { method: "POST", headers: json, body: '{"session_id":"mina","message":"\\ud83d"}' }), 400, { code: "BODY_INVALID", errors: [{ field: "message" }] }],
     ["U+0000 in a slot", (server) => server.post("/v1/agent/chat", { ...chat, slots: { memo: "a\u0000b" } }), 400, { code: "BODY_INVALID", errors: [{ field: "slots.memo" }] }],
-    ["a bottomless body", (server) => server.fetch("/v1/agent/chat", { method: "POST", headers: json, body: `{"session_id":"mina","message":"a","slots":{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}}` }), 400, { code: "BODY_INVALID" }],
+    ["a bottomless body", (server) => server.fetch("/v1/agent/chat", { method: "POST", headers: json, body: `{"session_id":"mina","message":"a","slots":{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}}` }), 400, { code: "BODY_TOO_COMPLEX" }],
+    ["more slots than a form has", (server) => server.post("/v1/agent/chat", { ...chat, slots: Object.fromEntries(Array.from({ length: 257 }, (_, index) => [`slot${index}`, 1])) }), 400, { code: "SLOTS_TOO_MANY", errors: [{ field: "slots" }] }],
     ["__proto__", (server) => server.fetch("/v1/agent/chat", { method: "POST", headers: json, body: '{"session_id":"mina","message":"a","slots":{"__proto__":{"a":1}}}' }), 400, { code: "BODY_INVALID" }],
     ["a number for a message", (server) => server.post("/v1/agent/chat", { ...chat, message: 5 }), 400, { code: "REQUEST_INVALID", errors: [{ field: "message" }] }],
     ["a list for slots", (server) => server.post("/v1/agent/chat", { ...chat, slots: ["a"] }), 400, { code: "REQUEST_INVALID", errors: [{ field: "slots" }] }],
@@ -347,15 +350,15 @@ describe("wrong input changes nothing", () => {
     ["an unknown service", (server) => server.post("/v1/agent/chat", { ...chat, service: "nope" }), 404, { code: "SERVICE_UNKNOWN", hint: "Known: faq, transfer." }],
     ["an unknown locale", (server) => server.post("/v1/agent/chat", { ...chat, locale: "xx" }), 400, { errors: [{ field: "locale" }] }],
     ["an unknown time zone", (server) => server.post("/v1/agent/chat", { ...chat, time_zone: "Mars/Olympus" }), 400, { errors: [{ field: "time_zone" }] }],
-    ["a GET without a message", (server) => server.fetch("/v1/agent/chat/stream?session_id=mina"), 400, { errors: [{ field: "message" }] }],
-    ["a GET with broken UTF-8", (server) => server.fetch("/v1/agent/chat/stream?session_id=mina&message=%ED%95"), 400, { code: "QUERY_INVALID" }],
-    ["a GET with broken percent-encoding", (server) => server.fetch("/v1/agent/chat/stream?session_id=mina&message=100%"), 400, { code: "QUERY_INVALID" }],
+    ["a GET without a message", (server) => server.fetch("/v1/agent/chat/stream?session_id=mina", { headers: fromPage }), 400, { errors: [{ field: "message" }] }],
+    ["a GET with broken UTF-8", (server) => server.fetch("/v1/agent/chat/stream?session_id=mina&message=%ED%95", { headers: fromPage }), 400, { code: "QUERY_INVALID" }],
+    ["a GET with broken percent-encoding", (server) => server.fetch("/v1/agent/chat/stream?session_id=mina&message=100%", { headers: fromPage }), 400, { code: "QUERY_INVALID" }],
     ["a path with broken percent-encoding", (server) => server.fetch("/v1/agent/sessions/%E0%A4%A"), 400, { code: "URL_INVALID" }],
     ["an unknown turn's stream", (server) => server.fetch("/v1/agent/turns/turn_0/stream"), 404, { code: "TURN_UNKNOWN" }],
     ["what cannot be a turn's id", (server) => server.fetch("/v1/agent/turns/%00/stream"), 404, { code: "TURN_UNKNOWN" }],
     ["an unknown turn's stop", (server) => server.fetch("/v1/agent/turns/turn_0/stop", { method: "POST" }), 404, { code: "TURN_UNKNOWN" }],
-    ["an unknown turn's Last-Event-ID", (server) => server.fetch(getPath, { headers: { "last-event-id": "turn_0.1" } }), 404, { code: "TURN_UNKNOWN" }],
-    ["a Last-Event-ID that is none", (server) => server.fetch(getPath, { headers: { "last-event-id": "17" } }), 400, { code: "EVENT_POSITION_INVALID" }],
+    ["an unknown turn's Last-Event-ID", (server) => server.fetch(getPath, { headers: { ...fromPage, "last-event-id": "turn_0.1" } }), 404, { code: "TURN_UNKNOWN" }],
+    ["a Last-Event-ID that is none", (server) => server.fetch(getPath, { headers: { ...fromPage, "last-event-id": "17" } }), 400, { code: "EVENT_POSITION_INVALID" }],
     ["an unknown route", (server) => server.fetch("/v1/nothing"), 404, { code: "ROUTE_UNKNOWN" }],
     ["a wrong method", (server) => server.fetch("/v1/agent/chat"), 405, { code: "METHOD_NOT_ALLOWED" }],
     ["HEAD on a stream", (server) => server.fetch(getPath, { method: "HEAD" }), 405, {}],
@@ -406,9 +409,9 @@ describe("wrong input changes nothing", () => {
 
     const refused = await Promise.all([
       server.fetch(`/v1/agent/turns/${one}/stream`, { headers: { "last-event-id": `${two}.1` } }),
-      server.fetch(getPath, { headers: { "last-event-id": `${two}.1` } }),
+      server.fetch(getPath, { headers: { ...fromPage, "last-event-id": `${two}.1` } }),
       server.fetch(`/v1/agent/turns/${one}/stream`, { headers: { "last-event-id": `${one}.6` } }),
-      server.fetch(getPath, { headers: { "last-event-id": `${one}.6` } }),
+      server.fetch(getPath, { headers: { ...fromPage, "last-event-id": `${one}.6` } }),
     ]);
 
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
@@ -477,8 +480,10 @@ describe("wrong input changes nothing", () => {
 
     const answer = await answerTo(server, async (socket) => {
       socket.write("POST /v1/agent/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n");
+      const [accepted] = await connected;
+      await expect.poll(() => accepted.bytesRead).toBeGreaterThan(0);
       // What Node does when its own timer, which no test can turn, runs out.
-      server.app.server.emit("clientError", Object.assign(new Error("Request timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), (await connected)[0]);
+      server.app.server.emit("clientError", Object.assign(new Error("Request timeout"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), accepted);
     });
 
     expect(answer).toContain("HTTP/1.1 408 ");

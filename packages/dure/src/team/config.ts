@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { networkPolicies } from "../plans/plan-schema.ts";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import path from "node:path";
@@ -138,6 +139,8 @@ export const teamSchema = settings({
   plans: settings({
     /** Where the commits of runs are kept beside this machine: a remote of the repository, or an address. With it another machine goes on when this one is gone. */
     remote: text.regex(/^[^-\s]\S*$/, { error: "must be the name of a remote, or an address" }).optional(),
+    /** How far processes of plans get where a plan says nothing. Default: agents to their model, everything else nowhere. */
+    network: networkPolicies.optional(),
   }).optional(),
   /** Who is told of what waits for a decision, and when. The dashboard shows everything at once. */
   escalations: settings({
@@ -201,17 +204,39 @@ export const teamSchema = settings({
     allowedHosts: z.array(hostName, { error: "must be a list of host names such as dure.example.com" }).optional(),
     /** Proxies whose `X-Forwarded-For` says who asks. */
     trustProxy: z.array(proxy, { error: "must be a list of addresses or ranges such as 10.0.0.0/8" }).optional(),
+    /** Also the user who runs the server needs a token or a login at its machine. */
+    loginAlways: yesOrNo.optional(),
     /** How long turns and answers under way may take when the process is asked to end. */
     drain: duration("1s", "10m").optional(),
-    /** Requests per minute. `perToken` is by default that of the address it comes from. */
+    /** What comes in and who listens: docs/guides/limits.md. `perToken` is by default that of the address it comes from. */
     limits: settings({
+      headBytes: wholeNumber(4_096, 262_144).optional(),
+      head: duration("1s", "5m").optional(),
+      request: duration("1s", "1h").optional(),
+      bodyIdle: duration("1s", "5m").optional(),
+      keepAlive: duration("1s", "1h").optional(),
+      planBytes: wholeNumber(65_536, 67_108_864).optional(),
+      planTime: duration("1s", "5m").optional(),
+      jsonDepth: wholeNumber(8, 200).optional(),
+      jsonValues: wholeNumber(1_000, 1_000_000).optional(),
+      slots: wholeNumber(1, 10_000).optional(),
+      connections: wholeNumber(10, 1_000_000).optional(),
+      connectionsPerAddress: wholeNumber(1, 1_000_000).optional(),
+      connectionsPerLoopback: wholeNumber(1, 1_000_000).optional(),
+      streams: wholeNumber(1, 1_000_000).optional(),
+      streamsPerAddress: wholeNumber(1, 1_000_000).optional(),
+      streamsPerLoopback: wholeNumber(1, 1_000_000).optional(),
+      streamsPerToken: wholeNumber(1, 1_000_000).optional(),
+      streamBytes: wholeNumber(16_384, 16_777_216).optional(),
+      streamsBytes: wholeNumber(1_048_576, 8_589_934_592).optional(),
+      stall: duration("1s", "10m").optional(),
       perAddress: wholeNumber(1, 10_000_000).optional(),
       perLoopback: wholeNumber(1, 10_000_000).optional(),
       perToken: wholeNumber(1, 10_000_000).optional(),
       logins: wholeNumber(1, 10_000).optional(),
     }).optional(),
   }).optional(),
-  database: settings({ connections: wholeNumber(4, 200).optional() }).optional(),
+  database: settings({ connections: wholeNumber(4, 200).optional(), wait: duration("0s", "1h").optional(), idle: duration("0s", "24h").optional() }).optional(),
   retention: settings({
     turnEvents: duration("1h", "90d").optional(),
     events: duration("1h", "365d").optional(),

@@ -41,6 +41,7 @@ export const VARIABLES = {
   home: { name: "DURE_HOME", read: anyText, allowed: "a folder", description: "data folder" },
   devMode: { name: "DEV_MODE", read: yesOrNo, allowed: "true or false", description: "shows details of errors and opens /v1/agent/debug" },
   token: { name: "DURE_TOKEN", read: (text) => (text.length >= 16 ? text : undefined), allowed: "at least 16 characters", description: "bearer token with every scope; the CLI sends it", secret: true },
+  loginAlways: { name: "DURE_LOGIN_ALWAYS", read: yesOrNo, allowed: "true or false", description: "whether also the user who runs the server needs a token or a login" },
   serverUrl: { name: "DURE_URL", read: address, allowed: ADDRESS, description: "server that the commands of the CLI talk to" },
   model: {
     name: "DURE_MODEL",
@@ -60,6 +61,7 @@ export const VARIABLES = {
   maxFillTurns: { name: "MAX_FILL_TURNS", read: wholeNumber(1, 100), allowed: "a whole number from 1 to 100", description: "turns that a person may take to fill the slots of a flow" },
   webhookSecret: { name: "DURE_WEBHOOK_SECRET", read: (text) => (text.length >= 16 ? text : undefined), allowed: "at least 16 characters", description: "signs what is sent to escalations.webhook", secret: true },
   hookUrl: { name: "DURE_HOOK_URL", read: address, allowed: ADDRESS, description: "where `dure hook` reports to; workers of plans get it" },
+  hookSocket: { name: "DURE_HOOK_SOCKET", read: anyText, allowed: "a path", description: "way to the hooks of the step of a plan, where the worker has a network of its own; workers of plans get it" },
   hookToken: { name: "DURE_HOOK_TOKEN", read: anyText, allowed: "a token", description: "secret of the step of a plan for `dure hook`; workers of plans get it", secret: true },
   bankUrl: { name: "BANK_URL", read: address, allowed: ADDRESS, description: "bank of the transfer example; without it the example starts its own" },
   discordApiUrl: { name: "DISCORD_API_URL", read: address, allowed: ADDRESS, description: "address of Discord's API, for tests" },

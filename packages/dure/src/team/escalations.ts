@@ -13,6 +13,7 @@ import { NOTE_MOST, type Escalation, type EscalationSeverity, type SuggestedActi
 import type { Logger } from "../kernel/logger.ts";
 import { channelPlaceId, type Directory, type RoomAgent } from "../rooms/directory.ts";
 import { enqueueNotice } from "../rooms/notices.ts";
+import { makeRoomsOf } from "../rooms/tenant-rooms.ts";
 import { cutText } from "../rooms/text.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
@@ -135,8 +136,9 @@ function roomHandler({ directory, room, locale }: { directory: Directory; room: 
       const { severity, title, description, actions } = escalation;
       const text = [`**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})** ${title}`, cutText(description, ROOM_MOST)].filter(Boolean).join("\n");
       const buttons = actions.map(({ value, label }) => ({ value: `${id}:${value}`, label }));
+      await makeRoomsOf(escalation.tenant, directory, tx);
       for (const channel of directory.channels.filter(({ key }) => key === room)) {
-        const place = channelPlaceId(channel);
+        const place = channelPlaceId(channel, escalation.tenant);
         const [own] = await tx.query(PLACE_OF_TENANT, [place, escalation.tenant]);
         const author = [directory.lead, ...directory.agents].find((agent) => agent && directory.account(channel.adapter, agent.id));
         if (own && author) await enqueueNotice(tx, { place, author: author.id, text, buttons });

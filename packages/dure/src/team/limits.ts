@@ -1,3 +1,4 @@
+import { IDLE_MS } from "../durable/embedded/caretaker.ts";
 import { valueAt } from "../engine/load-service-document.ts";
 import { MEMORY_DEFAULTS } from "../engine/memory.ts";
 import type { BusyPolicy } from "../engine/service.ts";
@@ -10,6 +11,7 @@ import { modelName, parseModelName, type BudgetLimit, type Llm } from "../models
 import type { PriceTable } from "../models/prices.ts";
 import type { ProviderSettings } from "../models/providers.ts";
 import { SERVER_LIMITS } from "../server/limits.ts";
+import type { ServerLimits } from "../server/server.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import { VARIABLES, type Environment, type VariableKey } from "./environment.ts";
 
@@ -27,6 +29,8 @@ interface Setting<Value> {
 
 const value = <Value>(setting: Setting<Value>): Setting<Value> => setting;
 
+const serverLimit = (name: string, fallback: number, unit: string): Setting<number> => value<number>({ path: ["server", "limits", name], fallback, source: "docs/guides/limits.md", unit });
+
 /** Every setting that has a default. The environment goes before the configuration, the configuration before the default. */
 export const SETTINGS = {
   locale: value<"ko" | "en">({ path: ["locale"], fallback: "en", source: "our choice" }),
@@ -38,13 +42,36 @@ export const SETTINGS = {
   origins: value<readonly string[]>({ path: ["server", "origins"], fallback: [], source: "docs/spec/platform §6" }),
   allowedHosts: value<readonly string[]>({ path: ["server", "allowedHosts"], fallback: [], source: "docs/spec/platform §6" }),
   trustProxy: value<readonly string[]>({ path: ["server", "trustProxy"], fallback: [], source: "our choice" }),
+  loginAlways: value<boolean>({ path: ["server", "loginAlways"], variable: "loginAlways", fallback: false, source: "docs/spec/platform §6" }),
   drainMs: value<number>({ path: ["server", "drain"], fallback: SERVER_LIMITS.drainMs, source: "our choice", unit: "ms" }),
   requestsPerAddress: value<number>({ path: ["server", "limits", "perAddress"], fallback: SERVER_LIMITS.perAddress, source: "docs/spec/platform §6", unit: "per minute" }),
   requestsPerLoopback: value<number>({ path: ["server", "limits", "perLoopback"], fallback: SERVER_LIMITS.perLoopback, source: "docs/spec/platform §6", unit: "per minute" }),
   requestsPerToken: value<number | undefined>({ path: ["server", "limits", "perToken"], fallback: undefined, source: "as for the token's address", unit: "per minute" }),
   logins: value<number>({ path: ["server", "limits", "logins"], fallback: SERVER_LIMITS.logins, source: "docs/spec/platform §6", unit: "per minute" }),
+  headBytes: serverLimit("headBytes", SERVER_LIMITS.headBytes, "bytes"),
+  headMs: serverLimit("head", SERVER_LIMITS.headMs, "ms"),
+  requestMs: serverLimit("request", SERVER_LIMITS.requestMs, "ms"),
+  bodyIdleMs: serverLimit("bodyIdle", SERVER_LIMITS.bodyIdleMs, "ms"),
+  keepAliveMs: serverLimit("keepAlive", SERVER_LIMITS.keepAliveMs, "ms"),
+  planBytes: serverLimit("planBytes", SERVER_LIMITS.planBytes, "bytes"),
+  planMs: serverLimit("planTime", SERVER_LIMITS.planMs, "ms"),
+  jsonDepth: serverLimit("jsonDepth", SERVER_LIMITS.jsonDepth, "levels"),
+  jsonValues: serverLimit("jsonValues", SERVER_LIMITS.jsonValues, "values"),
+  slots: serverLimit("slots", SERVER_LIMITS.slots, "slots"),
+  connections: serverLimit("connections", SERVER_LIMITS.connections, "connections"),
+  connectionsPerAddress: serverLimit("connectionsPerAddress", SERVER_LIMITS.connectionsPerAddress, "connections"),
+  connectionsPerLoopback: serverLimit("connectionsPerLoopback", SERVER_LIMITS.connectionsPerLoopback, "connections"),
+  streams: serverLimit("streams", SERVER_LIMITS.streams, "streams"),
+  streamsPerAddress: serverLimit("streamsPerAddress", SERVER_LIMITS.streamsPerAddress, "streams"),
+  streamsPerLoopback: serverLimit("streamsPerLoopback", SERVER_LIMITS.streamsPerLoopback, "streams"),
+  streamsPerToken: serverLimit("streamsPerToken", SERVER_LIMITS.streamsPerToken, "streams"),
+  bufferBytes: serverLimit("streamBytes", SERVER_LIMITS.bufferBytes, "bytes"),
+  streamsBytes: serverLimit("streamsBytes", SERVER_LIMITS.streamsBytes, "bytes"),
+  stallMs: serverLimit("stall", SERVER_LIMITS.stallMs, "ms"),
   logLevel: value<string>({ variable: "logLevel", fallback: "info", source: "our choice" }),
   databaseConnections: value<number>({ path: ["database", "connections"], fallback: 16, source: "durable/database.ts" }),
+  databaseWaitMs: value<number>({ path: ["database", "wait"], fallback: 60_000, source: "docs/spec/platform §8", unit: "ms" }),
+  databaseIdleMs: value<number>({ path: ["database", "idle"], fallback: IDLE_MS, source: "docs/spec/platform §2", unit: "ms" }),
   busy: value<BusyPolicy>({ path: ["sessions", "busy"], fallback: "queue", source: "docs/spec/conversation §3" }),
   pairCalls: value<number>({ path: ["limits", "pair", "calls"], fallback: ROOM_LIMITS.pairCalls, source: "docs/spec/collaboration §5", unit: "calls" }),
   pairPerMs: value<number>({ path: ["limits", "pair", "per"], fallback: ROOM_LIMITS.pairPerMs, source: "docs/spec/collaboration §5", unit: "ms" }),
@@ -158,6 +185,13 @@ export function pricesOf(config: TeamConfig): PriceTable {
       { in: input * 1_000_000, out: out * 1_000_000, ...(cachedIn !== undefined && { cachedIn: cachedIn * 1_000_000 }) },
     ]),
   );
+}
+
+/** The limits of the server, with what the team has set. Pure. */
+export function serverLimitsOf(settings: Settings): ServerLimits {
+  const { requestsPerAddress: perAddress, requestsPerLoopback: perLoopback, requestsPerToken: perToken, ...others } = settings;
+  const known = Object.keys(SERVER_LIMITS).flatMap((key) => (key in others ? [[key, others[key as keyof typeof others]]] : []));
+  return { ...(Object.fromEntries(known) as ServerLimits), perAddress, perLoopback, perToken };
 }
 
 /** Keys and addresses of providers, for `Models`. */

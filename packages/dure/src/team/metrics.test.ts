@@ -38,7 +38,7 @@ test.each([{ settledAfterMs: 10_000 }, { settledAfterMs: 0 }])("turns and calls 
 
   expect(first).toMatchObject({ dure_metrics_complete: 1, dure_turns_running_here: 1, dure_turns_open: 3, dure_turns_done_total: 0, dure_model_calls_total: 0, dure_jobs_pending: 2, dure_jobs_running: 3 });
   expect(second).toMatchObject({ dure_turns_done_total: 2, dure_model_calls_total: 2, dure_model_tokens_in_total: 20, dure_model_tokens_out_total: 2, dure_model_cost_micro_usd_total: 10 });
-  for (const again of [same, both]) expect({ ...again, dure_database_statements_total: 0 }).toEqual({ ...second, dure_database_statements_total: 0 });
+  for (const again of [same, both]) expect({ ...again, dure_database_statements_total: 0 }).toEqual({ ...second, dure_database_statements_total: 0, dure_event_loop_stall_ms_max: again["dure_event_loop_stall_ms_max"] });
   expect(last).toMatchObject({ dure_turns_done_total: 3, dure_model_calls_total: 3 });
 });
 
@@ -69,6 +69,6 @@ test("without the database the process tells of itself, and of nothing that it d
   await db[Symbol.asyncDispose]();
   const away = await us.scrape();
 
-  expect(Object.keys(away).sort()).toEqual(["dure_database_statements_total", "dure_metrics_complete", "dure_plan_runs_led_here", "dure_process_lease_held", "dure_turns_running_here"]);
+  expect(Object.keys(away).sort()).toEqual(["dure_database_statements_total", "dure_event_loop_stall_ms_max", "dure_metrics_complete", "dure_plan_runs_led_here", "dure_process_lease_held", "dure_turns_running_here"]);
   expect(away["dure_metrics_complete"]).toBe(0);
 });

@@ -4,7 +4,9 @@ import type { EventLog } from "../durable/event-log.ts";
 import type { ProcessLease } from "../durable/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import { systemClock, type Clock } from "../kernel/clock.ts";
 import type { Plans } from "../plans/run/plans.ts";
+import { LoopStall } from "./loop-stall.ts";
 
 export interface MetricsParts {
   readonly database: Database;
@@ -15,13 +17,14 @@ export interface MetricsParts {
   readonly plans: Pick<Plans, "leading">;
   /** How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no transaction of dure is open for 5 s (DESIGN.md, event log). */
   readonly settledAfterMs?: number;
+  readonly clock?: Clock;
 }
 
 /**
  * Prometheus text: this process, and what the database holds of all of them. What comes from the database is there as a
  * whole and of now, or not at all: then `dure_metrics_complete` is 0.
  */
-export function teamMetrics({ database, engine, events, lease, jobs, plans, settledAfterMs = 10_000 }: MetricsParts): () => Promise<string> {
+export function teamMetrics({ database, engine, events, lease, jobs, plans, settledAfterMs = 10_000, clock = systemClock }: MetricsParts): () => Promise<string> {
   const [own, shared] = [new Registry(), new Registry()];
   collectDefaultMetrics({ register: own });
   const gauge = (registry: Registry, name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
@@ -30,8 +33,10 @@ export function teamMetrics({ database, engine, events, lease, jobs, plans, sett
     statements: new Counter({ name: "dure_database_statements_total", help: "Statements that this process has sent.", registers: [own] }),
     held: gauge(own, "dure_process_lease_held", "1 while this process may work."),
     leading: gauge(own, "dure_plan_runs_led_here", "Runs of plans that this process leads."),
+    stall: gauge(own, "dure_event_loop_stall_ms_max", "Longest time for which the main thread did nothing else, since the look before, in milliseconds. With several readers of these metrics each sees its own part."),
     complete: gauge(own, "dure_metrics_complete", "1 when the metrics of the database could be read."),
   };
+  const loop = new LoopStall(clock);
   const sinceStart = (name: string, help: string): Counter => new Counter({ name, help: `${help}, in all processes, since this one has started: take the max over processes, not the sum.`, registers: [shared] });
   const all = {
     lag: gauge(shared, "dure_events_lag_milliseconds", "Age of the oldest event that readers may not see yet."),
@@ -59,6 +64,7 @@ export function teamMetrics({ database, engine, events, lease, jobs, plans, sett
 
   return async () => {
     const isComplete = await readShared().then(() => true, () => false); // `/readyz` says what is wrong
+    here.stall.set(Math.round(loop.take()));
     here.running.set(engine.running);
     advance(here.statements, database.statements);
     here.leading.set(plans.leading);

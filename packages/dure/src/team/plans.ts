@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import type { Database } from "../durable/database.ts";
@@ -23,9 +23,12 @@ import { PlanDesk } from "../plans/run/plan-desk.ts";
 import { Plans } from "../plans/run/plans.ts";
 import type { PlanRun } from "../plans/run/run.ts";
 import { runWork } from "../plans/run/work.ts";
+import type { NetworkFacts } from "../plans/network-needs.ts";
+import { targetOfUrl, type Target } from "../plans/sandbox/network.ts";
 import { openSandbox, type Sandbox } from "../plans/sandbox/sandbox.ts";
 import { openWorker } from "../plans/workers/open-worker.ts";
 import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-script.ts";
+import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { Git } from "../plans/workspace/git.ts";
 import { Repository } from "../plans/workspace/repository.ts";
 import { DURE_VERSION } from "./version.ts";
@@ -44,6 +47,8 @@ export function openPlans(
     readonly models: () => Models;
     /** `plans.remote` of the configuration. */
     readonly remote: string | undefined;
+    /** `server.limits.planTime` of the configuration. */
+    readonly planMs: number;
     /** The team's; what workers and drafts use counts. */
     readonly budgets: Pick<BudgetKeeper, "charge">;
     /** The team's model; it proposes plans, unless it is the one that only echoes. */
@@ -57,7 +62,7 @@ export function openPlans(
     /** Address of this process's server; undefined before it listens. */
     readonly url: () => string | undefined;
   },
-): { desk: PlanDesk; plans: Plans } {
+): { desk: PlanDesk; plans: Plans; threads: PlanThreads } {
   const { clock, logger, home, env, database, notifications, events, lease, leases, inbox } = parts;
   const git = new Git({ env });
   const folder = path.join(team.folder, "plans");
@@ -65,12 +70,27 @@ export function openPlans(
   // Namespaces of our own go before bubblewrap: the same protection, and several times faster. docs/decisions/0007
   const sandbox = (wanted: "enforced" | "audit", { allowSecrets, signal }: { allowSecrets: readonly string[]; signal: AbortSignal }): Promise<Sandbox> => {
     const key = [wanted, ...allowSecrets].join("\n");
-    const known = sandboxes.get(key) ?? openSandbox({ wanted, prefer: "namespaces", folder: path.join(home, "sandbox"), home: homedir(), allowSecrets, clock, logger, signal });
+    const open = async (): Promise<Sandbox> =>
+      openSandbox({
+        wanted,
+        prefer: "namespaces",
+        folder: path.join(home, "sandbox"),
+        home: homedir(),
+        allowSecrets,
+        hidden: environmentFiles(team.folder),
+        programs: (env["PATH"] ?? "").split(path.delimiter).filter(Boolean),
+        network: { never: await neverReached(parts) },
+        clock,
+        logger,
+        signal,
+      });
+    const known = sandboxes.get(key) ?? open();
     sandboxes.set(key, known);
     known.catch(() => sandboxes.delete(key));
     return known;
   };
   const host = hostOf(home, clock);
+  const network: NetworkFacts = { team: team.config.plans?.network ?? {}, env };
   const plans: Plans = new Plans({
     database,
     notifications,
@@ -100,7 +120,8 @@ export function openPlans(
           home,
           processId: lease.id,
           sandbox,
-          worker: (spec, run) => openWorker(spec, { clock, model: { models: paidModels(parts.models(), payFor(run, parts.budgets)) }, script: (script) => scriptOf(run, script), version: DURE_VERSION }),
+          worker: (spec, run) => openWorker(spec, { clock, model: { models: paidModels(parts.models(), payFor(run, parts.budgets, () => leases.confirm(`run:${run.id}`))) }, script: (script) => scriptOf(run, script), version: DURE_VERSION }),
+          teamNetwork: network.team,
           userHome: homedir(),
           env,
           remote: parts.remote,
@@ -111,27 +132,32 @@ export function openPlans(
   });
   const { llm } = parts;
   const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
+  const threads = new PlanThreads({ clock, limits: { taskMs: parts.planMs, waitMs: 2 * parts.planMs } });
   const desk = new PlanDesk({
     plans,
+    threads,
     requests: new HookRequests({ database, notifications, inbox, clock }),
     git,
     folder,
     repository: team.folder,
+    network,
     clock,
     importModule,
-    ...(!isEcho && { draft: (goal, files, { signal }) => draftPlan({ models: paidModels(parts.models(), (request, model) => parts.budgets.charge({ session: "plan.draft", path: "plan.draft", service: "plan.draft", agent: "plan.draft" }, request, model)), llm, clock }, goal, files, { signal }) }),
+    ...(!isEcho && { draft: (goal, files, { signal }) => draftPlan({ models: paidModels(parts.models(), (request, model) => parts.budgets.charge({ session: "plan.draft", path: "plan.draft", service: "plan.draft", agent: "plan.draft" }, request, model)), llm, clock, threads }, goal, files, { signal }) }),
   });
-  return { desk, plans };
+  return { desk, plans, threads };
 }
 
 /** Who works on a plan is one agent to the team's budgets; the plan's own bounds of money are the run's and the port's. */
-function payFor(run: PlanRun, budgets: Pick<BudgetKeeper, "charge">): Pay {
+function payFor(run: PlanRun, budgets: Pick<BudgetKeeper, "charge">, confirm: () => Promise<void>): Pay {
   const agent = `plan:${run.plan.name}`;
-  return (request, model, { port = "", worker = run.id }) => {
+  return async (request, model, { port = "", worker = run.id }) => {
     const ofPort = run.plan.ports.find(({ id }) => id === port)?.budget?.microUsd;
     const ofRun = run.plan.limits.budget?.microUsd;
     const bounds = [...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]), ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }])];
-    return budgets.charge({ session: run.id, path: worker, service: agent, agent, bounds }, request, model);
+    const charged = await budgets.charge({ session: run.id, path: worker, service: agent, agent, bounds }, request, model);
+    await confirm(); // directly before the call; what a process that has lost its run has reserved is given back with its blocks
+    return charged;
   };
 }
 
@@ -145,6 +171,26 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
     throw new DureError("OFFLINE_SCRIPT_MISSING", `The script ${file} of the offline worker cannot be read.`, { class: "input", hint: "Its path begins at the folder of the plan.", cause: error });
   }
   return readOfflineScript(script, text);
+}
+
+/** Files from which dure itself takes its secrets; those are nobody else's. */
+function environmentFiles(folder: string): readonly string[] {
+  return readdirSync(folder).filter((name) => /^\.env(?:\..*)?$/.test(name)).flatMap((name) => {
+    try {
+      return [realpathSync(path.join(folder, name))];
+    } catch {
+      return []; // a link to nothing
+    }
+  });
+}
+
+const DATABASE_ADDRESS = { name: "plan.database_address", text: "select host(inet_server_addr()) as host, inet_server_port() as port" };
+
+/** What no worker reaches, whatever its policy: this server, and the database at the address that dure was given and at the one where it is. */
+async function neverReached({ database, env, url }: Pick<Parameters<typeof openPlans>[1], "database" | "env" | "url">): Promise<() => readonly Target[]> {
+  const [found] = await database.query<{ host: string | null; port: number | null }>(DATABASE_ADDRESS);
+  const there = found && found.host !== null && found.port !== null ? [{ host: found.host, port: found.port }] : [];
+  return () => [...there, ...[env["DATABASE_URL"], url()].flatMap((address) => targetOfUrl(address ?? "") ?? [])];
 }
 
 /** Names the folder of data, for every process that shares it; made when there is none. */

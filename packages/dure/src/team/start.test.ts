@@ -93,12 +93,12 @@ test("what the team and the environment say of memory and of busy sessions holds
 
 test("the server keeps what its configuration says: hosts, rates, sizes", async () => {
   await using stored = await testDatabaseUrl();
-  await using started = await start(stored.url, { limits: { messageBytes: 10 }, server: { allowedHosts: ["dure.example.com"], trustProxy: ["127.0.0.1"], limits: { perAddress: 2 } } });
+  await using started = await start(stored.url, { limits: { messageBytes: 10 }, server: { allowedHosts: ["dure.example.com"], trustProxy: ["127.0.0.1"], limits: { perAddress: 2, perToken: 100 } } }, { DURE_TOKEN: TOKEN });
   const { url } = started.team;
   const ask = (host: string, from: string, body?: object): Promise<number> =>
     new Promise((resolve, reject) => {
       const { port } = new URL(url);
-      const headers = { host, "x-forwarded-for": from, ...(body && { "content-type": "application/json" }) };
+      const headers = { host, authorization: `Bearer ${TOKEN}`, "x-forwarded-for": from, ...(body && { "content-type": "application/json" }) };
       const request = httpRequest({ port, host: "127.0.0.1", method: body ? "POST" : "GET", path: body ? "/v1/agent/chat" : "/v1/services", headers }, (response) => void response.resume().on("end", () => resolve(response.statusCode!)));
       request.on("error", reject).end(body && JSON.stringify(body));
     });

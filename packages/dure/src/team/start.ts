@@ -7,7 +7,7 @@ import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { AuditLog } from "../durable/audit-log.ts";
 import { BUDGET_RULES } from "../durable/budgets.ts";
-import { Database, type DatabaseTarget } from "../durable/database.ts";
+import { Database, type DatabaseOptions, type DatabaseTarget } from "../durable/database.ts";
 import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
 import { EventLog } from "../durable/event-log.ts";
 import { Leases } from "../durable/leases.ts";
@@ -26,7 +26,11 @@ import { assertEngineServices, Engine, type EngineDefinitions } from "../engine/
 import { HookDelivery } from "../engine/hooks.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
-import { assertBindable, isLoopbackName } from "../server/access.ts";
+import { assertBindable } from "../server/access.ts";
+import type { AccessMode } from "../server/access-mode.ts";
+import type { Doors } from "../server/doors.ts";
+import { LocalToken } from "../server/local-token.ts";
+import { PostgresLogins } from "../server/login-rows.ts";
 import { combineTokenStores, MemoryTokenStore, PostgresTokenStore, SCOPES, type TokenStore } from "../server/token-store.ts";
 import { ANNOUNCE_TOPIC } from "../jobs/announcement.ts";
 import { jobAttemptRules } from "../jobs/endings.ts";
@@ -41,9 +45,10 @@ import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
 import type { LoadedTeam } from "./config.ts";
 import { teamCosts } from "./costs.ts";
 import { childEnvironment, type Environment } from "./environment.ts";
-import { everyModelOf, modelOf, pricesOf, providersOf, settingsOf, type Settings } from "./limits.ts";
+import { everyModelOf, modelOf, pricesOf, providersOf, serverLimitsOf, settingsOf, type Settings } from "./limits.ts";
 import { openEscalationRouter } from "./escalations.ts";
 import { openPlans } from "./plans.ts";
+import { openWhenUp } from "./open-database.ts";
 import { Reloader } from "./reload.ts";
 import { directoryOf, openRooms } from "./rooms.ts";
 import { DURE_VERSION } from "./version.ts";
@@ -51,6 +56,10 @@ import { DURE_VERSION } from "./version.ts";
 /** A team that runs in this process. */
 export interface RunningTeam {
   readonly url: string;
+  /** Who needs a token or a login at the start. */
+  readonly access: AccessMode;
+  /** Logs a browser in as the user who runs the server, once, within 10 minutes. Absent where this user needs no login, or has made tokens. */
+  readonly loginLink: string | undefined;
   readonly processId: string;
   readonly engine: Engine;
   readonly inbox: Inbox;
@@ -106,13 +115,12 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
 
   const target = await openTarget(team, environment, settings, { logger, clock, signal, defer });
   const processId = newId("process", clock.now());
-  const database = await Database.open({ ...target, applicationName: applicationName(processId), logger, clock, max: settings.databaseConnections });
+  const openOptions = { ...target, applicationName: applicationName(processId), logger, clock, max: settings.databaseConnections };
+  const { database, notifications } = await openWhenUp(() => openDatabase(openOptions), { waitMs: settings.databaseWaitMs, logger, clock, signal });
   defer("the database", () => database.close());
-  const notifications = new Notifications({ database, logger, clock });
   defer("notifications", () => notifications.stop());
-  await Promise.all([migrate(database, MIGRATIONS, { logger }), notifications.start()]); // both mostly connect
   signal?.throwIfAborted();
-  const auth = tokenStoreOf(environment, database, clock, settings);
+  const auth = tokenStoreOf(environment, database, clock);
   await assertBindable(settings.host, auth); // here, before any work is taken up
 
   const onFenced = (error: DureError): void => {
@@ -155,6 +163,7 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
     logger,
     processId,
     lease: lease.signal,
+    proof: lease,
     attemptRules: jobAttemptRules(),
     locale: settings.locale,
     timeZone: settings.timeZone,
@@ -196,7 +205,8 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
     lease.signal.throwIfAborted();
   }
   const listening: { at?: string } = {};
-  const { desk: planDesk, plans } = openPlans(team, { ...shared, events, leases, inbox, budgets, remote: settings.plansRemote, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
+  const { desk: planDesk, plans, threads } = openPlans(team, { ...shared, events, leases, inbox, budgets, remote: settings.plansRemote, planMs: settings.planMs, models: () => models, llm: modelOf(team.config, environment), home: path.resolve(team.folder, settings.home), env: childEnvironment({}), url: () => listening.at });
+  defer("the threads of plans", () => threads.stop());
   retention.add(plans.retentionRule());
   plans.start();
   defer("plans", () => plans.stop());
@@ -224,6 +234,7 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
   // Reading the server keeps the process busy: the turns of a dead one go on first.
   await takeover.settled({ withinMs: RECOVERY_FIRST_MS });
   const [{ createServer, startServer }, { teamMetrics }] = await Promise.all([loadServer(), loadMetrics()]);
+  const localToken = new LocalToken({ home: path.resolve(team.folder, settings.home), clock });
   const app = createServer({
     conversations: engine,
     events,
@@ -246,6 +257,13 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
     }),
     metrics: teamMetrics({ database, engine, events, lease, jobs, plans }),
     auth,
+    access: {
+      host: settings.host,
+      loginAlways: settings.loginAlways,
+      hasEnvironmentToken: environment.token !== undefined,
+      logins: new PostgresLogins({ database }),
+      localToken,
+    },
     devMode: settings.devMode,
     dashboardFolder: dashboardFolder(),
     logger,
@@ -255,14 +273,7 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
     corsOrigins: settings.origins,
     allowedHosts: settings.allowedHosts,
     trustProxy: settings.trustProxy,
-    limits: {
-      messageBytes: settings.messageBytes,
-      perAddress: settings.requestsPerAddress,
-      perLoopback: settings.requestsPerLoopback,
-      perToken: settings.requestsPerToken,
-      logins: settings.logins,
-      drainMs: settings.drainMs,
-    },
+    limits: serverLimitsOf(settings),
     audit: new AuditLog({ database }),
   });
   defer("the server", () => app.close());
@@ -270,12 +281,17 @@ async function startParts(team: LoadedTeam, environment: Environment, options: S
   const { url } = await startServer(app, { host: settings.host, port: settings.port });
   listening.at = url;
   lease.signal.throwIfAborted();
-  logger.info({ url, process: processId, services: definitions.services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
+  const access = await app.doors.mode();
+  if (access.mode === "credentials") await keepOwnWayIn(localToken, logger);
+  const loginLink = asksItsOwnUser(access) ? await linkFor(app.doors, { url, logger }) : undefined;
+  logger.info({ url, process: processId, access: `${access.mode}: ${access.because}`, services: definitions.services.map((service) => service.name) }, `${team.config.name ?? "the team"} is ready at ${url}`);
 
   const running = starting.move();
   let stopped: Promise<void> | undefined;
   return {
     url,
+    access,
+    loginLink,
     processId,
     engine,
     inbox,
@@ -299,6 +315,18 @@ function jobLimits({ jobPermits, jobTurns, keepJobsMs, jobTreeTokens }: Settings
 /** Longest wait for the recovery of dead processes before the server is loaded, milliseconds. The rest goes on beside it. Source: our choice. */
 const RECOVERY_FIRST_MS = 500;
 
+/** Open and migrated, with its notifications; nothing is left of an attempt that fails. */
+async function openDatabase(options: DatabaseOptions): Promise<{ database: Database; notifications: Notifications }> {
+  await using opening = new AsyncDisposableStack();
+  const database = await Database.open(options);
+  opening.defer(() => database.close());
+  const notifications = new Notifications({ database, logger: options.logger, ...(options.clock && { clock: options.clock }) });
+  opening.defer(() => notifications.stop());
+  await Promise.all([migrate(database, MIGRATIONS, { logger: options.logger }), notifications.start()]); // both mostly connect
+  opening.move();
+  return { database, notifications };
+}
+
 /** Apart from `startTeam`: the compiler leaves the path of an import as it stands in a function that holds an `await using`. */
 const loadServer = () => import("../server/server.ts");
 const loadMetrics = () => import("./metrics.ts");
@@ -311,7 +339,7 @@ async function openTarget(
 ): Promise<DatabaseTarget> {
   if (environment.databaseUrl !== undefined) return { url: environment.databaseUrl };
   const { logger, clock, signal } = options;
-  const embedded = await EmbeddedPostgres.start({ home: path.resolve(team.folder, settings.home), logger, clock, ...(signal && { signal }) });
+  const embedded = await EmbeddedPostgres.start({ home: path.resolve(team.folder, settings.home), logger, clock, idleMs: settings.databaseIdleMs, ...(signal && { signal }) });
   options.defer("embedded PostgreSQL", () => embedded.stop());
   return { connection: embedded.connection };
 }
@@ -354,9 +382,32 @@ function withSettings<Some extends AnyService>(service: Some, settings: Settings
   return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
 }
 
-/** `open` on this machine without a token; with one, it and those in the database. */
-function tokenStoreOf(environment: Environment, database: Database, clock: Clock, settings: Settings): TokenStore | "open" {
-  if (environment.token === undefined && isLoopbackName(settings.host)) return "open";
+/** The command line at this machine needs the token of the data folder now. */
+async function keepOwnWayIn(localToken: LocalToken, logger: Logger): Promise<void> {
+  try {
+    await localToken.ensure();
+  } catch (error) {
+    logger.warn({ home: localToken.home, error: messageOf(error) }, "the token for the command line at this machine could not be written; DURE_TOKEN serves it as well");
+  }
+}
+
+/** Without a data folder that can be written to, there is no such link; the server runs all the same. */
+async function linkFor(doors: Doors, { url, logger }: { url: string; logger: Logger }): Promise<string | undefined> {
+  try {
+    return url + (await doors.makeLink({ proof: "none", caller: { tenant: "", name: "" } }));
+  } catch (error) {
+    logger.warn({ error: messageOf(error) }, "no login link could be made; create a token to come in");
+    return undefined;
+  }
+}
+
+/** Whether the person who starts the server has no other way in than a login, and no token for it. Pure. */
+function asksItsOwnUser({ because }: AccessMode): boolean {
+  return because === "login-always" || because === "peers-unknown";
+}
+
+/** DURE_TOKEN, and those in the database. */
+function tokenStoreOf(environment: Environment, database: Database, clock: Clock): TokenStore {
   const stored = new PostgresTokenStore({ database, clock });
   if (environment.token === undefined) return stored;
   const given = new MemoryTokenStore({ clock });
@@ -378,6 +429,8 @@ function retentionRules(settings: Settings): readonly RetentionRule[] {
     ...BUDGET_RULES,
     ...sessionRules({ sessions: settings.keepSessionsMs, turns: settings.keepTurnsMs }),
     { name: "escalations", table: "dure.escalations", ageColumn: "resolved_at", keep: "365d", where: "status <> 'open'" },
+    { name: "logins", table: "dure.login_sessions", ageColumn: "expires_at", keep: "7d" },
+    { name: "login-links", table: "dure.login_links", ageColumn: "expires_at", keep: "1h" },
     { name: "audit", table: "dure.audit", ageColumn: "at", keep: "365d" },
   ];
 }

@@ -66,11 +66,11 @@ export class PostgresProxy implements AsyncDisposable {
   }
 
   /** @param target `postgresql://user:password@host:5432/name`; `?host=/folder` names a Unix socket's folder. */
-  static async start(target: string): Promise<PostgresProxy> {
+  static async start(target: string, { port = 0 }: { /** Default: a free one. */ port?: number } = {}): Promise<PostgresProxy> {
     const url = new URL(target);
     const behind = addressOf(url);
     const listener = createServer({ noDelay: true });
-    listener.listen(0, "127.0.0.1");
+    listener.listen(port, "127.0.0.1");
     await once(listener, "listening");
     url.searchParams.delete("host");
     url.hostname = "127.0.0.1";

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { startBank } from "../../../../examples/transfer/bank/bank.ts";
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
 import { createTransferService } from "../../../../examples/transfer/service.ts";
+import type { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { chatAgent } from "../../src/engine/agent.ts";
 import { defineService, flow } from "../../src/engine/service.ts";
@@ -32,6 +33,7 @@ export interface ContractTeam extends AsyncDisposable {
   readonly guest: string;
   /** Resolves when an answer that hangs was asked for. */
   readonly hanging: Promise<void>;
+  readonly database: Database;
   /** Folder of the repository that plans work on. */
   readonly repository: string;
   /** A token under which tools may report to the running step of a run. */
@@ -66,7 +68,8 @@ ports:
   "broken.yaml": "plan: broken\nports: []\n",
 };
 
-export async function startContractTeam(): Promise<ContractTeam> {
+/** @param options.logins tries to log in per minute; default as of every server */
+export async function startContractTeam({ logins }: { logins?: number | undefined } = {}): Promise<ContractTeam> {
   await using stack = new AsyncDisposableStack();
   const stored = stack.use(await testDatabase());
   const bank = await startBank();
@@ -110,6 +113,7 @@ export async function startContractTeam(): Promise<ContractTeam> {
     services: { desk, transfer: createTransferService({ bankUrl: bank.url }) },
     agents: { ruda: { displayName: "루다", leads: true }, eden: { displayName: "이든" } },
     rooms: { adapters: [web()], channels: { general: { defaultAgent: "ruda" } } },
+    server: { limits: { logins } },
   });
   const admin = "contract-admin-token-0123456789";
   const environment = readEnvironment({ DATABASE_URL: stored.url, PORT: "0", DURE_TOKEN: admin, DEV_MODE: "true" });
@@ -122,7 +126,7 @@ export async function startContractTeam(): Promise<ContractTeam> {
     return token;
   };
   const kept = stack.move();
-  return { url: team.url, admin, guest, hanging: hanging.promise, repository: repository.folder, hookTokenOf, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { url: team.url, database: stored.database, admin, guest, hanging: hanging.promise, repository: repository.folder, hookTokenOf, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 function hang(reached: () => void, signal: AbortSignal): Promise<OfflineAnswer> {

@@ -226,6 +226,9 @@ describe("good calls", () => {
   test("who one is, and how the server is", async () => {
     await expectGood("POST /v1/login", 204, { token: null, body: { token: team.guest } });
     await expectGood("POST /v1/logout", 204, { token: null });
+    await expectGood("POST /v1/login/links", 200, { token: team.guest });
+    const { body: logins } = await expectGood("GET /v1/login/sessions", 200, { token: team.guest });
+    await expectGood(`DELETE /v1/login/sessions/${(logins as { items: { id: string }[] }).items[0]!.id}`, 204, { token: team.guest });
     await expectGood("GET /v1/me", 200);
     await expectGood("GET /v1/me", 200, { token: team.guest });
     await expectGood("GET /healthz", 200, { token: null });
@@ -296,6 +299,10 @@ test.each([
   ["POST /v1/login", 401, { token: null, body: { token: "no-such-token-anywhere" } }],
   ["POST /v1/login", 403, { token: null, body: { token: "no-such-token-anywhere" }, headers: { origin: "https://elsewhere.example" } }],
   ["POST /v1/logout", 403, { token: null, headers: { origin: "https://elsewhere.example" } }],
+  ["POST /v1/login/links", 401, { token: null }],
+  ["GET /v1/login/sessions", 401, { token: null }],
+  ["DELETE /v1/login/sessions/login_0", 401, { token: null }],
+  ["DELETE /v1/login/sessions/login_0", 404],
   ["GET /metrics", 401, { token: null }],
   ["POST /v1/reload", 401, { token: null }],
   ["POST /v1/reload", 409], // this team was given in code

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
-import { within } from "./server-process.ts";
+import { within, type ServerProcess } from "./server-process.ts";
 import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
 
@@ -61,3 +61,64 @@ test.concurrent.each([
   expect(world.provider.counts).toEqual({ intent: 1, slots: 1, receipt: 1 });
   rows.push({ "frozen when": at, bookings: world.bookingsOf(session), "events read": events, "exit code": code ?? "-", hooks: world.hooks.deliveries.length });
 });
+
+/** Shorter than the 6 s after which a process knows by itself that it stood still, long enough to be taken over behind its last renewal. */
+const NAP_MS = 5_600;
+/** Age of the last renewal when the nap begins; the next one is due at 2 s. */
+const NAP_AT_MS = 1_750;
+
+test("a woken process pays for no model call of a turn that another has taken over", { timeout: 240_000 }, async () => {
+  await using world = await World.start();
+  await using frozen = world.serve();
+  await frozen.url;
+  await using other = world.serve();
+  await other.url;
+  await world.send({ session: world.newSession(), text: "안녕하세요", key: "warm" }, () => frozen.url).done;
+  const usual = world.provider.counts;
+
+  // On a busy machine others may look too late: then the nap was just a nap, and another one follows.
+  let isTaken = false;
+  for (let round = 1; round <= 3 && !isTaken; round++) {
+    world.provider.reset();
+    isTaken = await napWithAnAnswerInTheSocket(world, frozen, other);
+  }
+
+  expect(isTaken).toBe(true);
+  expect(await frozen.exit).toBe(75);
+  expect(usual).not.toEqual({});
+  expect(world.provider.counts).toEqual(usual);
+});
+
+/** When it wakes, the answer that begins the turn lies in its socket, older than the takeover. Says whether there was one. */
+async function napWithAnAnswerInTheSocket(world: World, frozen: ServerProcess, other: ServerProcess): Promise<boolean> {
+  let url = frozen.url;
+  const accepted = world.proxy.stop("after", ({ name }) => name === "accept_turn");
+  await world.until("the lease was not renewed", async () => (await renewalAgeMs(world)) < 100);
+  const reader = world.send({ session: world.newSession(), text: "안녕하세요", key: "all" }, () => url);
+  await within(accepted.reached, "nothing was accepted", () => frozen.log);
+  await systemClock.sleep(Math.max(0, NAP_AT_MS - (await renewalAgeMs(world))));
+
+  frozen.signal("SIGSTOP");
+  const wakeAt = systemClock.monotonic() + NAP_MS;
+  accepted.release();
+  url = other.url;
+  reader.reconnect();
+  await systemClock.sleep(Math.max(0, wakeAt - systemClock.monotonic()));
+  const isTaken = await isTakenOver(world);
+  frozen.signal("SIGCONT");
+  await within(reader.done, "the other process did not end the turn", () => other.log);
+  return isTaken;
+}
+
+/** Of the first process. */
+async function renewalAgeMs(world: World): Promise<number> {
+  const [row] = await world.database.query<{ age: number }>({
+    text: "select (extract(epoch from clock_timestamp() - renewed_at) * 1000)::float8 as age from dure.processes order by started_at limit 1",
+  });
+  return row!.age;
+}
+
+async function isTakenOver(world: World): Promise<boolean> {
+  const [row] = await world.database.query<{ over: boolean }>({ text: "select ended_at is not null as over from dure.processes order by started_at limit 1" });
+  return row!.over;
+}

@@ -33,7 +33,7 @@ export class ModelProvider implements AsyncDisposable {
   }
 
   static async start(): Promise<ModelProvider> {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 60_000 }); // a client that stood still finds its connection as it was
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const provider = new ModelProvider(server);

@@ -6,6 +6,7 @@ import { testDatabase } from "../../src/durable/test-database.ts";
 import { importModule } from "../../src/engine/load-service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { HookRequests } from "../../src/plans/run/hook-requests.ts";
+import { PlanThreads } from "../../src/plans/threads/plan-threads.ts";
 import { PlanDesk } from "../../src/plans/run/plan-desk.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
@@ -135,7 +136,7 @@ export async function startPlanServer(): Promise<PlanServer> {
   for (const [name, text] of Object.entries(PLANS)) await writeFile(join(folder, "plans", name), text);
   const started: { server?: TestServer } = {};
   const runs = stack.use(await startRealRuns({ url, home: join(folder, ".dure"), script: SCRIPT, hookUrl: () => started.server && `${started.server.url}/v1/hooks/test-feedback` }));
-  const desk = new PlanDesk({ plans: runs.plans, requests: new HookRequests({ ...runs, clock: systemClock }), git: new Git({ env: process.env }), folder: join(folder, "plans"), repository: repository.folder, clock: systemClock, importModule });
+  const desk = new PlanDesk({ threads: new PlanThreads(), plans: runs.plans, requests: new HookRequests({ ...runs, clock: systemClock }), git: new Git({ env: process.env }), folder: join(folder, "plans"), repository: repository.folder, clock: systemClock, importModule });
   const serve = (options: Partial<ServerOptions>): Promise<TestServer> => startTestServer({ plans: desk, events: runs.events, inbox: runs.inbox, ...options });
   const server = (started.server = stack.use(await serve({})));
   const kept = stack.move();

@@ -434,6 +434,7 @@ test.each([
   ["without naming any test", (folder: string) => `'test -f ${folder}/there || { echo "what it needs is not there after $$ ms"; exit 3; }'`],
 ])("when the base fails the integration too, %s, what succeeded is kept as a branch, and is tried again when somebody has mended what it needs", { timeout: 180_000 }, async (_how, integration) => {
   const folder = await mkdtemp(join(tmpdir(), "dure-needs-"));
+  await chmod(folder, 0o755); // the commands of a plan are another user than root
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const files = { ...FILES, "test/all/needs.test.mjs": NODE_TEST("needs", `import { existsSync } from "node:fs";\ntest("what it needs is there", () => assert.ok(existsSync("${folder}/there")));`) };
   const { runs, repository } = await open({ script: SCRIPT }, files);

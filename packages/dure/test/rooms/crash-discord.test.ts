@@ -96,6 +96,8 @@ test("a process that falls silent without a word: another that lives has its acc
   }, { patienceMs: TAKEN_OVER_MS + 5_000 });
   expect(systemClock.monotonic() - silentSince).toBeLessThan(TAKEN_OVER_MS);
   await until(() => expect(world.shown(world.general)).toEqual(["민준: 물음 1", "루다: 답 1"]), second);
+  // Its accounts may have been renewed earlier than the process itself: woken between the two it has lost them alone, and lives.
+  await eventually(async () => expect(await world.database.query({ text: "select id from dure.processes where id = $1 and ended_at is not null" }, [firstId])).toHaveLength(1));
   first.signal("SIGCONT");
   await within(first.exit, "the process that had lost everything went on", () => first.log);
   world.say("물음 2");

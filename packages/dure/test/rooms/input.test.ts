@@ -27,7 +27,7 @@ const GENERAL = "/v1/rooms/web%3Ageneral/messages";
 async function startStage(options: Omit<Partial<TestTeamOptions>, "adapter"> & { tokens?: MemoryTokenStore } = {}): Promise<Stage> {
   const { tokens, ...teamOptions } = options;
   const team = await readyTeamOn(webPlatform(), teamOptions);
-  const server = await startTestServer({ rooms: team.rooms, inbox: team.inbox, auth: tokens ?? "open" });
+  const server = await startTestServer({ rooms: team.rooms, inbox: team.inbox, auth: tokens ?? new MemoryTokenStore() });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const answerOf = async (response: Response): Promise<Answer> => {
     const text = await response.text();
@@ -187,7 +187,7 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     expect(await post(GENERAL, { text: "안녕" }, minjun)).toMatchObject({ status: 202 });
     expect(await post(GENERAL, { text: "대신", as_person: "손님" }, boss)).toMatchObject({ status: 202 });
     expect(await post(GENERAL, { text: "대신", as_person: "이든" }, boss)).toMatchObject({ status: 400, body: { code: "PERSON_INVALID" } });
-    expect((await team.rooms.reader.messages("web:general", {})).filter(({ authorKind }) => authorKind === "person").map(({ authorName, text }) => `${authorName}: ${text}`)).toEqual(["민준: 안녕", "손님: 대신"]);
+    expect((await team.rooms.reader.messages("web:general@a", {})).filter(({ authorKind }) => authorKind === "person").map(({ authorName, text }) => `${authorName}: ${text}`)).toEqual(["민준: 안녕", "손님: 대신"]);
 
     const { body: direct } = await post("/v1/rooms", { agent: "eden" }, minjun);
     const own = `/v1/rooms/${String(direct["id"])}/messages`;

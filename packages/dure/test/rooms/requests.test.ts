@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
+import { untilBlocked } from "../../src/durable/test-members.ts";
 import type { RoomChannel } from "../../src/rooms/directory.ts";
 import { collaborate, NOBODY, openTypes, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
-import type { Behave, TestTeam } from "./team.ts";
+import type { Behave, Name, TestTeam } from "./team.ts";
 
 /** Hands over what it is asked to hand over, and goes on from nothing. */
 const ruda: Behave = (heard) => {
@@ -34,6 +35,26 @@ describe.each(PLATFORMS)("a request on %s", { timeout: 60_000 }, (name, makePlat
     expect((await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했습니다"))).toHaveLength(1);
     expect(await team.database.query({ text: "select from dure.requests where next_at is not null" })).toEqual([]); // nobody is reminded
     expect(await team.database.query({ text: "select cardinality(calls) as calls from dure.agent_pairs" })).toEqual([{ calls: 1 }]); // it was no call
+  });
+
+  test("is answered once by a turn that hands back and has the last word too", async () => {
+    const platform = await makePlatform();
+    const eden: Behave = (heard) => {
+      if (heard.results.length > 0) return "이상입니다";
+      return heard.text.includes("코드 리뷰") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "다 봤어" } }] } : silent(heard);
+    };
+    const team = await readyTeamOn(platform, { behave: { ruda, eden } });
+
+    await platform.say(team, "@루다 이든한테 맡겨 줘");
+
+    const [thread] = await eventually(async () => {
+      const threads = await team.rooms.reader.threads(general, NOBODY);
+      expect(await platform.shown(team, threads[0]!.id)).toContain("이든: 이상입니다");
+      return threads;
+    });
+    await settled(team);
+    expect((await platform.shown(team, thread!.id)).at(-1)).toBe("이든: 이상입니다");
+    expect((await platform.shown(team, general)).filter((line) => line.includes("이든 님이 답했습니다"))).toHaveLength(1);
   });
 
   test("stays open when the hand-back cannot be posted, and the next word in the thread answers it", async () => {
@@ -147,6 +168,59 @@ describe.each(PLATFORMS)("a request on %s", { timeout: 60_000 }, (name, makePlat
     const [thread] = await team.rooms.reader.threads(general, NOBODY);
     expect(thread!.openRequests).toBe(0);
   });
+  test("is not answered by another agent who speaks in its thread", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
+    const { threadId: thread } = await collaborate(team, "ruda", { targetAgent: "eden", message: "코드 리뷰" });
+    await settled(team);
+
+    await platform.say(team, "@세움 이건 어때?", { thread });
+    await eventually(async () => expect(await platform.shown(team, thread)).toContain("세움: 세움의 답입니다"));
+    await settled(team);
+
+    expect(await requestStates(team)).toEqual(["open"]);
+  });
+
+  test("that is answered while its reminder waits for the thread is not reminded of", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent, seum: silent } });
+    const { threadId: thread } = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
+    await collaborate(team, "ruda", { targetAgent: "seum", message: "둘" });
+    await settled(team);
+
+    const holder = await team.database.connectSession();
+    try {
+      await holder.query("begin");
+      await holder.query("select from dure.places where id = $1 for update", [thread]);
+      await makeDue(team, "eden");
+      await untilBlocked(team.database, "%dure.open_place%");
+      await holder.query("update dure.requests set state = 'answered', next_at = null where to_agent = 'eden'");
+      await holder.query("commit");
+    } finally {
+      await holder.end();
+    }
+
+    await makeDue(team, "seum"); // looked for after the first has been left alone
+    await eventually(async () => expect(await remindersOf(team, "seum")).toBe(1));
+    expect(await remindersOf(team, "eden")).toBe(0);
+  });
+
+  test("that was answered before its message failed stays answered", async () => {
+    const platform = await makePlatform();
+    const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
+    platform.fail("post", "transient", { agent: "ruda", times: 4 });
+
+    const asked = team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "코드 리뷰" });
+    await eventually(async () => expect(await requestStates(team)).toEqual(["open"]));
+    await team.database.query({ text: "update dure.requests set state = 'answered', next_at = null" });
+
+    await eventually(async () => {
+      await team.database.query({ text: "update dure.outbox set next_at = clock_timestamp() where state = 'pending' and attempts > 0" });
+      expect(await openTypes(team)).toEqual(["delivery"]);
+    });
+    await asked;
+    expect(await requestStates(team)).toEqual(["answered"]);
+  });
 });
 
 function allowingAll({ channels }: TestPlatform): readonly RoomChannel[] {
@@ -155,6 +229,15 @@ function allowingAll({ channels }: TestPlatform): readonly RoomChannel[] {
 
 async function requestStates(team: TestTeam): Promise<readonly string[]> {
   return (await team.database.query<{ state: string }>({ text: "select state from dure.requests order by created_at" })).map(({ state }) => state);
+}
+
+async function makeDue(team: TestTeam, to: Name): Promise<void> {
+  await team.database.query({ text: "update dure.requests set next_at = clock_timestamp() where to_agent = $1" }, [to]);
+}
+
+async function remindersOf(team: TestTeam, to: Name): Promise<number | undefined> {
+  const [row] = await team.database.query<{ reminders: number }>({ text: "select reminders from dure.requests where to_agent = $1" }, [to]);
+  return row?.reminders;
 }
 
 async function placesOf(team: TestTeam, words: string): Promise<readonly { readonly id: string; readonly parent: string }[]> {

@@ -123,6 +123,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     logger,
     processId,
     lease: lease.signal,
+    proof: lease,
     defaultLlm: { provider: "offline", model: "echo", fallbacks: [] },
   });
   takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -119,6 +119,67 @@ test("kill -9 of a user leaves the server running for the next, and the dead one
   await next.leave();
   expect(exists(killed.postmaster)).toBe(false);
 }, SLOW);
+
+test("a server whose users were all killed is stopped in good order when it was idle, and keeps its data", async () => {
+  await using home = temporaryHome();
+  const killed = await user(home.path, { idleMs: 1_000 });
+  await ask(killed.url, "create table notes as select 1 as id");
+  const log = (): string => readFileSync(join(home.path, "pg.log"), "utf8");
+
+  await killed.kill();
+
+  await expect.poll(() => exists(killed.postmaster), { timeout: 20_000 }).toBe(false);
+  expect(log()).toMatch(/database system is shut down\s+dure: PostgreSQL stopped: nothing has used it for 1 s/);
+  const next = await user(home.path);
+  expect(next.reused).toBe(false);
+  expect(log()).not.toContain("not properly shut down");
+  expect(await ask(next.url, "select id from notes")).toEqual([{ id: 1 }]);
+  await next.leave();
+}, SLOW);
+
+test("a server is not idle while any client is there, whoever it is", async () => {
+  await using home = temporaryHome();
+  const killed = await user(home.path, { idleMs: 400 });
+  const database = await Database.open({ url: killed.url, applicationName: "psql", logger: silentLogger, max: 1 });
+  await killed.kill();
+
+  await caretakerLooks(database, 6);
+  expect(exists(killed.postmaster)).toBe(true);
+
+  await database.close();
+  await expect.poll(() => exists(killed.postmaster), { timeout: 20_000 }).toBe(false);
+}, SLOW);
+
+test("a caretaker that was killed is replaced at the next start, and there is never more than one", async () => {
+  await using home = temporaryHome();
+  const first = await user(home.path, { idleMs: 1_000 });
+  const database = await Database.open({ url: first.url, applicationName: "dure:test", logger: silentLogger, max: 1 });
+  const before = await caretakers(database, 1);
+  process.kill(await pidOfCaretaker(home.path), "SIGKILL");
+  await caretakers(database, 0);
+
+  const others = await Promise.all([user(home.path, { idleMs: 1_000 }), user(home.path, { idleMs: 1_000 })]);
+
+  expect(await caretakers(database, 1)).not.toEqual(before);
+  await database.close();
+  await Promise.all([first, ...others].map((one) => one.kill()));
+  await expect.poll(() => exists(first.postmaster), { timeout: 20_000 }).toBe(false);
+}, SLOW);
+
+test("starts that come while an idle server is being stopped find it or start it, and lose nothing", { timeout: 120_000 }, async () => {
+  await using home = temporaryHome();
+  const first = await user(home.path, { idleMs: 200 });
+  await ask(first.url, "create table notes (id int)");
+  await first.kill();
+
+  for (let round = 1; round <= 5; round++) {
+    const next = await user(home.path, { idleMs: 200 });
+    await ask(next.url, `insert into notes values (${round})`);
+    expect(await ask(next.url, "select count(*)::int as count from notes")).toEqual([{ count: round }]);
+    await next.kill();
+    await systemClock.sleep(round * 60); // around the moment at which it is stopped
+  }
+});
 
 test("kill -9 of the postmaster: the database is unavailable, then back with everything that was committed", async () => {
   await using home = temporaryHome();
@@ -277,8 +338,8 @@ interface UserProcess {
   kill(): Promise<void>;
 }
 
-async function user(home: string, options: { uid?: number; gid?: number; env?: NodeJS.ProcessEnv } = {}): Promise<UserProcess> {
-  const child = spawn(process.execPath, [FIXTURE, home], { stdio: ["pipe", "pipe", "inherit"], ...options });
+async function user(home: string, { idleMs = 0, ...options }: { uid?: number; gid?: number; env?: NodeJS.ProcessEnv; idleMs?: number } = {}): Promise<UserProcess> {
+  const child = spawn(process.execPath, [FIXTURE, home, String(idleMs)], { stdio: ["pipe", "pipe", "inherit"], ...options });
   const exited = once(child, "exit");
   for await (const line of createInterface(child.stdout)) {
     return {
@@ -294,6 +355,38 @@ async function user(home: string, options: { uid?: number; gid?: number; env?: N
     };
   }
   throw new Error(`the process ended before it was ready: ${String((await exited)[0])}`);
+}
+
+/** Backends of caretakers; waits until there are `count`. */
+async function caretakers(database: Database, count: number): Promise<readonly number[]> {
+  const backends = async (): Promise<readonly number[]> => {
+    const rows = await database.query<{ pid: number }>({ text: "select pid from pg_locks where locktype = 'advisory' and objid = 1667330661 and granted" });
+    return rows.map(({ pid }) => pid);
+  };
+  await expect.poll(async () => (await backends()).length, { timeout: 20_000 }).toBe(count);
+  return backends();
+}
+
+/** Waits until the caretaker has looked so often. */
+async function caretakerLooks(database: Database, times: number): Promise<void> {
+  const seen = new Set<string>();
+  await expect.poll(async () => {
+    const rows = await database.query<{ at: Date }>({ text: "select query_start as at from pg_stat_activity where application_name = 'dure-caretaker'" });
+    for (const { at } of rows) seen.add(at.toISOString());
+    return seen.size;
+  }, { timeout: 20_000, interval: 20 }).toBeGreaterThanOrEqual(times);
+}
+
+async function pidOfCaretaker(home: string): Promise<number> {
+  const found = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).find((name) => {
+    try {
+      const command = readFileSync(`/proc/${name}/cmdline`, "utf8");
+      return command.includes("caretaker-main") && command.includes(home);
+    } catch {
+      return false;
+    }
+  });
+  return Number(found);
 }
 
 function start(home: string, options: { durable?: boolean } = {}): Promise<EmbeddedPostgres> {

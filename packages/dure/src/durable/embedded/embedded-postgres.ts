@@ -1,10 +1,11 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { isAbsolute, join as joinPath } from "node:path";
 import type pg from "pg";
-import { systemClock, type Clock } from "../../kernel/clock.ts";
+import { systemClock, type Cancel, type Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { DatabaseConnection } from "../database.ts";
+import { ensureCaretaker, IDLE_MS } from "./caretaker.ts";
 import { ensureServer, stopServer, type RunningServer, type ServerOptions } from "./server.ts";
 import { connectionOf, urlOf } from "./settings.ts";
 import { acquireStartLock } from "./start-lock.ts";
@@ -18,12 +19,16 @@ export interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
   /** Default true. False turns fsync off: for tests only. */
   readonly durable?: boolean;
+  /** How long the server may run without any client, milliseconds; 0: for ever. Default 300,000, and 0 where it is not durable. */
+  readonly idleMs?: number | undefined;
 }
 
 /** Session lock that every user of the server holds shared: "embd" as ASCII. Who gets it alone is the last one. */
 const USERS_LOCK = 0x656d6264;
 /** Restarts in a row that may fail before we give up. */
 const RESTARTS = 20;
+/** How often a user looks whether the server has a caretaker, milliseconds. */
+const CARE_EVERY = 60_000;
 /** First and longest pause between them, in milliseconds. */
 const BACKOFF = { first: 100, longest: 5_000 } as const;
 
@@ -32,7 +37,7 @@ const BACKOFF = { first: 100, longest: 5_000 } as const;
  *
  * **Shared.** The server belongs to the folder, not to a process: whoever starts joins the running one, and the last user
  * to stop stops it. Users are counted by a shared session lock, which dies with its holder, so a killed process counts no
- * more; if it was the last, the server runs on and the next start uses it.
+ * more; if it was the last, the server runs on and the next start uses it, or its caretaker stops it some minutes later.
  *
  * **Watched.** When the server dies while we use it, we start it again at the same address; so does every other user, and
  * the start lock makes it one start.
@@ -42,13 +47,14 @@ export class EmbeddedPostgres {
   readonly url: string;
   /** Whether the server was already running when we came. */
   readonly reused: boolean;
-  readonly #options: ServerOptions;
+  readonly #options: ServerOptions & { readonly idleMs: number };
+  #cancelCare: Cancel = () => {};
   #server: RunningServer | undefined;
   #restarting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
   readonly #stopped = new AbortController();
 
-  private constructor(options: ServerOptions, server: RunningServer) {
+  private constructor(options: ServerOptions & { readonly idleMs: number }, server: RunningServer) {
     this.#options = options;
     this.connection = connectionOf(server.settings);
     this.url = urlOf(this.connection);
@@ -61,7 +67,8 @@ export class EmbeddedPostgres {
     if (!isAbsolute(options.home)) throw new DureError("EMBEDDED_HOME_RELATIVE", `The data folder must be absolute: ${options.home}.`, { class: "input" });
     mkdirSync(options.home, { recursive: true });
     const { logger, clock = systemClock, signal, durable = true } = options;
-    const serverOptions: ServerOptions = { home: realpathSync(options.home), durable, logger, clock };
+    const idleMs = options.idleMs ?? (durable ? IDLE_MS : 0);
+    const serverOptions = { home: realpathSync(options.home), durable, logger, clock, idleMs };
     const startedAt = clock.monotonic();
     const server = await join({ ...serverOptions, signal });
     logger.info(
@@ -84,6 +91,7 @@ export class EmbeddedPostgres {
 
   async #leave(): Promise<void> {
     this.#stopped.abort(new Error("embedded PostgreSQL stopped"));
+    this.#cancelCare();
     await this.#restarting;
     const server = this.#server;
     if (!server) return;
@@ -102,12 +110,22 @@ export class EmbeddedPostgres {
 
   #watch(server: RunningServer): void {
     this.#server = server;
+    this.#cancelCare();
+    void this.#care(server);
+    this.#cancelCare = this.#options.clock.every(CARE_EVERY, () => void this.#care(server));
     server.session.once("end", () => {
       if (this.#stopped.signal.aborted) return;
       this.#server = undefined;
       this.#restarting = this.#restart().finally(() => (this.#restarting = undefined));
     });
     keepAlive(server.session, false); // using a database does not keep a process alive; leaving it does
+  }
+
+  /** A killed caretaker is replaced. What keeps it from starting keeps no one from working. */
+  async #care({ session }: RunningServer): Promise<void> {
+    const { home, idleMs, logger } = this.#options;
+    if (idleMs === 0 || this.#stopped.signal.aborted) return;
+    await ensureCaretaker(session, { home, idleMs }).catch((error: unknown) => logger.debug({ home, error: messageOf(error) }, "no caretaker for embedded PostgreSQL; looking again"));
   }
 
   async #restart(): Promise<void> {

@@ -6,6 +6,10 @@ import { sql as budgets } from "./0004-budgets.ts";
 import { sql as rooms } from "./0005-rooms.ts";
 import { sql as jobs } from "./0006-jobs.ts";
 import { sql as plans } from "./0007-plans.ts";
+import { sql as order } from "./0008-order.ts";
+import { sql as logins } from "./0009-logins.ts";
+import { sql as tenants } from "./0010-tenants.ts";
+import { sql as planPromises } from "./0011-plan-promises.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -16,4 +20,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 5, name: "rooms", sql: rooms },
   { id: 6, name: "jobs", sql: jobs },
   { id: 7, name: "plans", sql: plans },
+  { id: 8, name: "order", sql: order },
+  { id: 9, name: "logins", sql: logins },
+  { id: 10, name: "tenants", sql: tenants },
+  { id: 11, name: "plan-promises", sql: planPromises },
 ];

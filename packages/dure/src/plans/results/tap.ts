@@ -74,9 +74,13 @@ function readDetails(lines: readonly string[], from: number): { details: Readonl
   return { details: yamlOf(block.join("\n")), next: end + 1, isComplete: end < lines.length };
 }
 
+/** Characters of the details of one test that are read as YAML. Longer ones are the error's text. */
+const DETAILS_READ = 20_000;
+
 function yamlOf(text: string): Readonly<Record<string, unknown>> {
+  if (text.length > DETAILS_READ) return { error: text };
   try {
-    const value: unknown = parse(text, { logLevel: "silent" });
+    const value: unknown = parse(text, { logLevel: "silent", uniqueKeys: false });
     return isObject(value) ? value : {};
   } catch {
     return { error: text };

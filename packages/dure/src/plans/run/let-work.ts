@@ -2,6 +2,7 @@ import type { Transaction } from "../../durable/database.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import type { Assignment, WorkerEvent, WorkerResult } from "../workers/worker.ts";
+import { policyOfWorker } from "../network-needs.ts";
 import type { Scope } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { PairParts, PortFiles } from "./pair.ts";
@@ -44,7 +45,7 @@ export async function letWork(work: {
     tree: files.tree,
     scratch: files.scratch,
     sandbox: parts.sandbox,
-    confinement: await files.confinement(work.commit, work.scope),
+    confinement: { ...(await files.confinement(work.commit, work.scope)), network: policyOfWorker(spec, { plan: run.plan, port: undefined }, parts.network) },
     env: work.env,
     limits: { ...limitsOf(spec), timeMs: work.timeMs },
     onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),

@@ -16,7 +16,7 @@ import type { PairParts, PortFiles } from "./pair.ts";
 import type { Because, PlanPort, PlanRun, PlanStep, RunReport } from "./run.ts";
 import { letWork, workEnd } from "./let-work.ts";
 import { sharedRequests, sharedRequestsRead, type SharedRequest } from "./shared-requests.ts";
-import { exitWords, StepDesk, type StepDeskParts, type StepEnd } from "./step-desk.ts";
+import { exitWords, StepDesk, type StepDeskParts, type StepEnd, SETUP_HINT } from "./step-desk.ts";
 
 /** What one port has changed, against what it started from. */
 export interface PortResult {
@@ -306,7 +306,7 @@ class MergeWork {
   async #setUp(files: PortFiles, setup: string, commit: string, step: PlanStep): Promise<StepEnd<{ exitCode: number | null }>> {
     await files.checkout(commit);
     const ran = await this.#desk.command(step, setup, await files.open(commit), { env: this.#parts.environment(MERGE_PORT, undefined, files, step), timeMs: INTEGRATION_MS });
-    if (ran.exitCode !== 0) throw new DureError(SETUP_FAILED, `The set-up of the merged tree ended with ${exitWords(ran)}: ${ran.output.slice(-500)}`, { hint: "Run it by hand in a fresh clone." });
+    if (ran.exitCode !== 0) throw new DureError(SETUP_FAILED, `The set-up of the merged tree ended with ${exitWords(ran)}: ${ran.output.slice(-500)}`, { hint: SETUP_HINT });
     await files.markSetUp(commit);
     return { output: { exitCode: ran.exitCode }, log: ran.output };
   }

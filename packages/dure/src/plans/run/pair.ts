@@ -9,6 +9,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import { workerOf, type Port, type WorkerSpec } from "../plan.ts";
 import { scopeOf } from "../port-scope.ts";
 import { readTestOutput } from "../results/read-output.ts";
+import { policyOfWorker } from "../network-needs.ts";
 import type { Confinement, ProcessIdentity, SandboxEnd } from "../sandbox/sandbox.ts";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
@@ -25,7 +26,7 @@ import { RUN_TOKENS_EXHAUSTED, type Because, type Member, type PlanPort, type Pl
 import { LOG_MOST, wordsOf } from "./let-work.ts";
 import { takeSharedRequest } from "./shared-requests.ts";
 import { WorkerSigns } from "./signs.ts";
-import { exitWords, limitsOf, StepDesk, uncounted, type StepDeskParts, type StepEnd, type StepEvent, type StepKey } from "./step-desk.ts";
+import { exitWords, limitsOf, StepDesk, uncounted, type StepDeskParts, type StepEnd, type StepEvent, type StepKey, SETUP_HINT } from "./step-desk.ts";
 import { BROKEN_TRIES, decideTry, triesForBreak, type TriesMade, type TryBy } from "./tries.ts";
 import { escalationFor, tokensTrigger, type TriggerName } from "./triggers.ts";
 
@@ -281,7 +282,7 @@ class PairWork {
     await this.#step<{ exitCode: number | null }>({ try: 0, kind: "setup", again: true }, async (step) => {
       await this.#files.checkout(start);
       const ran = await this.#command(setup, await this.#files.open(start), step);
-      if (ran.exitCode !== 0) throw new PortFailure("build-failed", { code: "SETUP_FAILED", message: `The set-up ended with ${exitWords(ran)}.`, hint: "Run it by hand in a fresh clone." }, { output: ran.output.slice(-4_000) });
+      if (ran.exitCode !== 0) throw new PortFailure("build-failed", { code: "SETUP_FAILED", message: `The set-up ended with ${exitWords(ran)}.`, hint: SETUP_HINT }, { output: ran.output.slice(-4_000) });
       await this.#files.markSetUp(start);
       return { output: { exitCode: ran.exitCode }, log: ran.output };
     });
@@ -417,7 +418,8 @@ class PairWork {
       await this.#requireTokens();
       await this.#files.checkout(from);
       const tree = await this.#files.confinement(from, scope);
-      const confinement = { ...tree, writable: [...tree.writable, ...this.#parts.surroundings(spec)] };
+      const network = policyOfWorker(spec, { plan: this.#run.plan, port: this.#port }, this.#parts.network);
+      const confinement = { ...tree, writable: [...tree.writable, ...this.#parts.surroundings(spec)], network };
       const worked = await this.#let(spec, member, round, step, briefing.prompt, scope, confinement, (path) => refused.add(path));
       const taken = await this.#files.take({ parent: from, scope, message: `${this.#port.title} (${member}, try ${round.number})\n\n${worked.result.summary}`.trim(), name: `${this.#port.id}/${round.number}.${kind}`, at: step.startedAt });
       const { tokens: _tokens, ...kept } = worked.result;

@@ -2,12 +2,15 @@ import { basename, extname, join, resolve, sep } from "node:path";
 import type { Problem } from "../../engine/load-service-document.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { codeOf, DureError } from "../../kernel/errors.ts";
-import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
-import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
-import { readPlan, type PlanReading } from "../plan-file.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import { unreadable, type PlanReading } from "../plan-file.ts";
 import { planFilesIn, readPlanFile } from "../plan-folder.ts";
-import { assertStaysInside } from "../plan-reach.ts";
-import { concurrencyOf, type Plan } from "../plan.ts";
+import { networkOf, opensNetwork, type NetworkFacts } from "../network-needs.ts";
+import { assertConfined, assertStaysInside } from "../plan-reach.ts";
+import type { PlanWarning } from "../plan-ownership.ts";
+import type { Plan } from "../plan.ts";
+import type { PlanShape } from "../threads/plan-tasks.ts";
+import type { PlanThreads } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
 import type { MergeOutcome } from "../workspace/merge-into-branch.ts";
 import { Repository } from "../workspace/repository.ts";
@@ -15,10 +18,9 @@ import { RunStore, type TreeDiff } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import type { ChannelMember } from "./channel.ts";
 import { becauseOf } from "./leader.ts";
-import { decideMode, modeFacts } from "./mode.ts";
 import { namedRepository } from "./named-repositories.ts";
 import { narrowed, runCleaned, type CleanFor, type CleanRuns, type Plans, type StartRun } from "./plans.ts";
-import type { Because, PlanRun, RunMode, RunOrder } from "./run.ts";
+import type { Because, PlanRun, RunOrder } from "./run.ts";
 import { AUTHOR } from "./work.ts";
 
 export interface PlanDeskOptions {
@@ -28,9 +30,13 @@ export interface PlanDeskOptions {
   readonly git: Git;
   /** Where files of plans are. */
   readonly folder: string;
+  /** How far processes get, beside what plans say. Default: as plans say. */
+  readonly network?: NetworkFacts | undefined;
   /** What plans work on when nobody names another one. */
   readonly repository: string;
   readonly clock: Clock;
+  /** Where the text of plans is read and their shape is found: not on the thread that answers. */
+  readonly threads: Pick<PlanThreads, "read" | "run">;
   /** Imports a plan that is code. */
   readonly importModule: (file: string) => Promise<Record<string, unknown>>;
   /** Lets a model propose the text of a plan. Absent: no model is there. */
@@ -54,36 +60,33 @@ interface Reach {
   readonly mayReachOut?: boolean | undefined;
 }
 
+/** Who asks may start what takes protection away from this machine. Default false. */
+interface Unconfined {
+  readonly mayRunUnconfined?: boolean | undefined;
+}
+
 /** A file of the folder of plans. */
 export interface PlanFile {
   /** The key `plan` of it; of a file that cannot be read, its name without the ending. */
   readonly name: string;
   readonly file: string;
   readonly ports: number;
+  /** At most 50. */
   readonly problems: readonly Problem[];
+  readonly problemCount: number;
 }
 
 /** What a person wants to know of a plan before it runs. */
-export interface PlanView {
+export interface PlanView extends PlanShape {
   readonly plan: Plan;
   readonly file: string;
-  /** Ports by the number of steps that must have been taken before them. */
-  readonly levels: readonly (readonly string[])[];
-  readonly criticalPath: readonly string[];
-  /** Ports that can work at the same time: as many as nobody waits for another, within `max_concurrency`; 1 in order. */
-  readonly maxParallel: number;
-  readonly mode: RunMode;
   readonly baseCommit: string;
-  /** Files of the base that nobody owns, at most 200; `unownedCount` counts all. */
-  readonly unowned: readonly string[];
-  readonly unownedCount: number;
-  /** Of the repository, and of what the plan means for its files. */
-  readonly warnings: readonly PlanWarning[];
+  /** How far its processes get. */
+  readonly network: ReturnType<typeof networkOf>;
 }
 
 /** Orders after which less is done than before: anybody who may order at all may give them, wherever the run works. */
 const STOPS: ReadonlySet<RunOrder["type"]> = new Set(["pause", "cancel"]);
-const UNOWNED_SHOWN = 200;
 /** Bytes of one patch that is shown. */
 const PATCH_BYTES = 400_000;
 
@@ -101,13 +104,13 @@ export class PlanDesk {
 
   /** Every plan of the folder, those that cannot be read too; by name. */
   async list(): Promise<readonly PlanFile[]> {
-    const files = await planFilesIn(this.#options.folder);
-    return Promise.all(
-      files.map(async (name): Promise<PlanFile> => {
-        const { plan, problems } = await this.#read(name);
-        return { name: plan?.name ?? basename(name, extname(name)), file: name, ports: plan?.ports.length ?? 0, problems };
-      }),
-    );
+    const files: PlanFile[] = [];
+    // One after the other: no folder fills the threads' queue, or the memory.
+    for (const name of await planFilesIn(this.#options.folder)) {
+      const { plan, problems, problemCount } = await this.#read(name);
+      files.push({ name: plan?.name ?? basename(name, extname(name)), file: name, ports: plan?.ports.length ?? 0, problems, problemCount });
+    }
+    return files;
   }
 
   /** Reads a plan by its name or file and checks it. Throws `PLAN_UNKNOWN`. */
@@ -118,22 +121,28 @@ export class PlanDesk {
     return { ...(await this.#read(found.file)), file: found.file };
   }
 
-  /** Checks a text that is no file yet. Pure but for nothing. */
-  check(file: string, text: string): PlanReading {
-    return readPlan(file, text);
+  /** Checks unsaved plan text. Throws as {@link PlanThreads.read}. */
+  check(file: string, text: string, { signal }: { signal: AbortSignal }): Promise<PlanReading> {
+    return this.#options.threads.read(file, text, { signal });
   }
 
   /** A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with the repository. */
   async show(name: string, { signal }: { signal: AbortSignal }): Promise<PlanView> {
-    const { plan, file } = await this.#valid({ name });
+    const { plan, file } = await this.#valid({ name }, signal);
     return this.#view(plan, file, this.#repositoryOf(undefined, plan), signal);
   }
 
-  /** Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, `PLAN_REACHES_OUT`, `REPOSITORY_NOT_NAMED`, and as {@link Plans.run}. */
-  async start(request: PlanChoice & Pick<StartRun, "tenant" | "by" | "key">, { signal }: { signal: AbortSignal }): Promise<PlanRun> {
+  /** Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, `PLAN_REACHES_OUT`, `PLAN_UNCONFINED`, `REPOSITORY_NOT_NAMED`, and as {@link Plans.run}. */
+  async start(request: PlanChoice & Unconfined & Pick<StartRun, "tenant" | "by" | "key">, { signal }: { signal: AbortSignal }): Promise<PlanRun> {
     const { plan, file, repository } = await this.#chosen(request, signal);
+    if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
     return this.runs.run({ only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository }, { signal });
+  }
+
+  /** For whom a run has a network that is open to every public host, in the words of its plan. */
+  opensNetwork({ plan }: Pick<PlanRun, "plan">): readonly string[] {
+    return opensNetwork(plan, this.#options.network?.team ?? {});
   }
 
   async dryRun(request: PlanChoice, { signal }: { signal: AbortSignal }): Promise<PlanView> {
@@ -142,7 +151,7 @@ export class PlanDesk {
   }
 
   /** What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `RUN_NO_RESULT`. */
-  async diff(id: string, port: string | undefined, { tenant, signal }: { tenant: string; signal: AbortSignal }): Promise<TreeDiff> {
+  async diff(id: string, port: string | undefined, { tenant, signal }: { tenant: TenantView; signal: AbortSignal }): Promise<TreeDiff> {
     const run = await this.runs.get(id, { tenant });
     const found = port === undefined ? undefined : await this.runs.port(id, port, { tenant });
     const newest = found && (found.resultCommit ?? (found.steps.toReversed().find(({ kind, status }) => (kind === "implement" || kind === "test") && status === "done")?.output as { commit?: string } | undefined)?.commit);
@@ -153,7 +162,7 @@ export class PlanDesk {
   }
 
   /** Takes the result of a run over into a branch of the person's, because a person asks for it. Throws as `mergeIntoBranch`, `RUN_NO_RESULT` and `REPOSITORY_NOT_NAMED`. */
-  async merge(id: string, { into, tenant, mayReachOut = false, signal }: Reach & { into?: string | undefined; tenant: string; signal: AbortSignal }): Promise<MergeOutcome & { readonly target: string }> {
+  async merge(id: string, { into, tenant, mayReachOut = false, signal }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal }): Promise<MergeOutcome & { readonly target: string }> {
     const run = await this.runs.get(id, { tenant });
     if (!mayReachOut) await this.#named(run.repository, `The repository of the run ${id}`, signal);
     if (run.report?.commit === undefined) throw new DureError("RUN_NO_RESULT", `The run ${id} has no result to merge; it is ${run.status}.`, { class: "conflict", hint: "Wait for its end, or retry what failed." });
@@ -171,13 +180,13 @@ export class PlanDesk {
   }
 
   /** As {@link Plans.order}. What lets work go on in a repository that the team has not named is not for everybody; stopping it is. Throws `REPOSITORY_NOT_NAMED` too. */
-  async order(id: string, order: RunOrder, { mayReachOut = false, ...by }: Reach & { tenant: string; by: string; signal: AbortSignal }): Promise<{ readonly carriedOut: boolean }> {
+  async order(id: string, order: RunOrder, { mayReachOut = false, ...by }: Reach & { tenant: TenantView; by: string; signal: AbortSignal }): Promise<{ readonly carriedOut: boolean }> {
     if (!mayReachOut && !STOPS.has(order.type)) await this.#assertNamed(id, by);
     return this.runs.order(id, order, by);
   }
 
   /** As {@link Plans.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED` too. */
-  async say(id: string, port: string, words: { to: ChannelMember; text: string }, { mayReachOut = false, tenant, by, signal }: Reach & { tenant: string; by: string; signal: AbortSignal }): Promise<{ readonly id: number }> {
+  async say(id: string, port: string, words: { to: ChannelMember; text: string }, { mayReachOut = false, tenant, by, signal }: Reach & { tenant: TenantView; by: string; signal: AbortSignal }): Promise<{ readonly id: number }> {
     if (!mayReachOut) await this.#assertNamed(id, { tenant, signal });
     return this.runs.say(id, port, words, { tenant, by });
   }
@@ -194,14 +203,15 @@ export class PlanDesk {
   }
 
   /** A model's proposal for a plan, as text; a person edits and approves it. Throws `REPOSITORY_NOT_NAMED`, `MODEL_MISSING`. */
-  async draft(goal: string, { repository: given, mayReachOut = false, signal }: Reach & { repository?: string | undefined; signal: AbortSignal }): Promise<{ readonly text: string; readonly problems: readonly Problem[] }> {
+  async draft(goal: string, { repository: given, mayReachOut = false, signal }: Reach & { repository?: string | undefined; signal: AbortSignal }): Promise<{ readonly text: string } & Pick<PlanReading, "problems" | "problemCount">> {
     const asked = this.#repositoryOf(given);
     const folder = given === undefined || mayReachOut ? asked : await this.#named(asked, `The repository ${given}`, signal);
     if (!this.#options.draft) throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", { class: "conflict", hint: "Set the key of a provider, such as OPENAI_API_KEY, or write the plan by hand: dure new plan NAME" });
     const repository = await Repository.open(folder, { git: this.#options.git, signal });
     const files = await repository.listFiles(await repository.resolve("HEAD", { signal }), { signal });
     const text = await this.#options.draft(goal, files.map(({ path }) => path), { signal });
-    return { text, problems: readPlan("draft.yaml", text).problems };
+    const { problems, problemCount } = await this.check("draft.yaml", text, { signal });
+    return { text, problems, problemCount };
   }
 
   /** What a person names goes before what the plan names, and that before the folder of the team. */
@@ -214,8 +224,11 @@ export class PlanDesk {
   /** The root of a repository that is the team's own or that a plan of its folder names. Throws `REPOSITORY_NOT_NAMED`. `shown`: in the words of who asked. */
   async #named(folder: string, shown: string, signal: AbortSignal): Promise<string> {
     const { folder: plans, repository, git } = this.#options;
-    const readings = await Promise.all((await planFilesIn(plans)).map((name) => this.#read(name)));
-    const named = [repository, ...readings.flatMap(({ plan }) => (plan?.repository === undefined ? [] : [resolve(plans, plan.repository)]))];
+    const named = [repository];
+    for (const name of await planFilesIn(plans)) {
+      const { plan } = await this.#read(name);
+      if (plan?.repository !== undefined) named.push(resolve(plans, plan.repository));
+    }
     const root = await namedRepository(folder, named, { git, signal });
     if (root !== undefined) return root;
     if (named.includes(folder)) return folder; // it is gone, or is none: that is said where it is opened
@@ -226,7 +239,7 @@ export class PlanDesk {
   }
 
   /** Throws `RUN_UNKNOWN`, `REPOSITORY_NOT_NAMED`. */
-  async #assertNamed(id: string, { tenant, signal }: { tenant: string; signal: AbortSignal }): Promise<void> {
+  async #assertNamed(id: string, { tenant, signal }: { tenant: TenantView; signal: AbortSignal }): Promise<void> {
     const run = await this.runs.get(id, { tenant });
     await this.#named(run.repository, `The repository of the run ${id}`, signal);
   }
@@ -256,7 +269,7 @@ export class PlanDesk {
   }
 
   async #chosen({ source, base, repository: given, mayReachOut = false }: PlanChoice, signal: AbortSignal): Promise<{ plan: Plan; file: string; repository: string }> {
-    const { plan, file } = await this.#valid(source);
+    const { plan, file } = await this.#valid(source, signal);
     if ("text" in source && !mayReachOut) assertStaysInside(plan);
     const asked = given ?? ("text" in source ? plan.repository : undefined);
     const folder = this.#repositoryOf(given, plan);
@@ -264,38 +277,34 @@ export class PlanDesk {
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
   }
 
-  async #valid(source: PlanSource): Promise<{ plan: Plan; file: string }> {
-    const { plan, problems, file } = "text" in source ? { ...readPlan(source.file, source.text), file: basename(source.file) } : await this.read(source.name);
+  async #valid(source: PlanSource, signal: AbortSignal): Promise<{ plan: Plan; file: string }> {
+    const { plan, problems, problemCount, file } = "text" in source ? { ...(await this.check(source.file, source.text, { signal })), file: basename(source.file) } : await this.read(source.name);
     if (plan) return { plan, file };
-    throw new DureError("PLAN_INVALID", `The plan ${file} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.slice(0, 3).map(({ line, key, message }) => `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim()).join("; ")}.`, { class: "input", hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`, details: { problems: problems.slice(0, 100) } });
+    throw new DureError("PLAN_INVALID", `The plan ${file} has ${problemCount === 1 ? "a problem" : `${problemCount} problems`}: ${problems.slice(0, 3).map(({ line, key, message }) => `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim()).join("; ")}.`, { class: "input", hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`, details: { problems, problemCount } });
   }
 
   async #view(plan: Plan, file: string, folder: string, signal: AbortSignal): Promise<PlanView> {
     const repository = await Repository.open(folder, { git: this.#options.git, signal });
     const baseCommit = await repository.resolve(plan.base, { signal });
     const files = (await repository.listFiles(baseCommit, { signal })).map(({ path }) => path);
-    const ownership = ownershipOf(plan, files);
-    const { unowned } = ownership;
-    const graph = buildGraph(plan.ports);
-    const mode = decideMode(modeFacts(plan, files));
-    return {
-      plan,
-      file,
-      levels: levels(graph),
-      criticalPath: criticalPath(graph),
-      maxParallel: mode.mode === "parallel" ? widthOf(graph, concurrencyOf(plan.limits)) : 1,
-      mode,
-      baseCommit,
-      unowned: unowned.slice(0, UNOWNED_SHOWN),
-      unownedCount: unowned.length,
-      warnings: [...ownershipWarnings(plan, ownership), ...(await repository.warnings(baseCommit, { signal }))],
-    };
+    const shape = await this.#options.threads.run("shape", [plan, files], { signal });
+    const facts = this.#options.network ?? { team: {}, env: {} };
+    const ofRepository = await repository.warnings(baseCommit, { signal });
+    const warnings = [...shape.warnings, ...openWarnings(plan, facts), ...ofRepository];
+    return { ...shape, plan, file, baseCommit, network: networkOf(plan, facts), warnings };
   }
 
   async #read(name: string): Promise<PlanReading> {
-    const { folder, importModule } = this.#options;
+    const { folder, importModule, threads } = this.#options;
     const file = join(folder, name);
-    if (!resolve(file).startsWith(resolve(folder) + sep)) return { problems: [{ file: name, key: "", message: "lies outside of the folder of plans" }] };
-    return readPlanFile(file, name, importModule);
+    if (!resolve(file).startsWith(resolve(folder) + sep)) return unreadable(name, "lies outside of the folder of plans");
+    return readPlanFile(file, name, { importModule, read: (shown, text) => threads.read(shown, text) });
   }
+}
+
+/** An open network is said out loud. */
+function openWarnings(plan: Plan, { team }: NetworkFacts): readonly PlanWarning[] {
+  const open = opensNetwork(plan, team);
+  if (open.length === 0) return [];
+  return [{ code: "NETWORK_OPEN", message: `network: open for ${open.join(", ")}. What runs there reaches every public host, and can send there whatever it can read.` }];
 }

@@ -14,6 +14,7 @@ import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { PlatformEvent } from "../../kernel/platform-events.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
 import type { Page } from "../../engine/api.ts";
 import type { Plan } from "../plan.ts";
 import type { TestFeedback } from "../workers/feedback.ts";
@@ -117,7 +118,7 @@ export interface CleanRuns {
 /** Who cleans, and who is told of it. */
 export interface CleanFor {
   /** Undefined: runs of all. */
-  readonly tenant?: string | undefined;
+  readonly tenant?: TenantView | undefined;
   /** Why these files are not for who asks to remove; undefined: they are. Default: all are. */
   readonly whyRefused?: ((run: PlanRun) => Promise<Because | undefined>) | undefined;
   /** Of this run files go from now on. */
@@ -281,7 +282,7 @@ export class Plans {
   }
 
   /** Orders are carried out by the leader; this waits 5 s for it. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `TRIES_EXHAUSTED`, `ORCHESTRATOR_MISSING`, `PATH_INVALID`, `RUN_ORDER_REFUSED`. */
-  async order(id: string, given: RunOrder, { tenant = "", by, signal = this.#signal }: { tenant?: string; by: string; signal?: AbortSignal }): Promise<{ carriedOut: boolean }> {
+  async order(id: string, given: RunOrder, { tenant = "", by, signal = this.#signal }: { tenant?: TenantView; by: string; signal?: AbortSignal }): Promise<{ carriedOut: boolean }> {
     const run = await this.#find(id, tenant);
     if (run.cleanedAt !== null) throw runCleaned(run);
     let order = given;
@@ -313,7 +314,7 @@ export class Plans {
   }
 
   /** The operator's words to a member of a port's pair: heard at once by who listens, else in the next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `MESSAGE_INVALID`, `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `CHANNEL_FULL`. */
-  async say(id: string, port: string, words: { to: ChannelMember; text: string }, { tenant = "", by, key }: { tenant?: string; by: string; key?: string | undefined }): Promise<{ id: number }> {
+  async say(id: string, port: string, words: { to: ChannelMember; text: string }, { tenant = "", by, key }: { tenant?: TenantView; by: string; key?: string | undefined }): Promise<{ id: number }> {
     const text = words.text.trim();
     if (text === "" || text.length > WORDS_MOST) throw new DureError("MESSAGE_INVALID", `What is said must have 1 to ${WORDS_MOST} characters; this has ${text.length}.`, { class: "input" });
     const run = await this.#find(id, tenant);
@@ -334,13 +335,13 @@ export class Plans {
 
   // --- looking
 
-  async get(id: string, { tenant = "" }: { tenant?: string } = {}): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
+  async get(id: string, { tenant = "" }: { tenant?: TenantView } = {}): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
     const run = await this.#find(id, tenant);
     return { ...run, ports: await this.records.ports(id) };
   }
 
   /** As `get`, with the orchestrator's steps. */
-  async detail(id: string, options: { tenant?: string } = {}): Promise<RunDetail> {
+  async detail(id: string, options: { tenant?: TenantView } = {}): Promise<RunDetail> {
     const run = await this.get(id, options);
     const [tries, orchestrator] = await Promise.all([this.records.triesMade(id), this.records.steps(id, ORCHESTRATOR)]);
     const ports = run.ports.map((port) => {
@@ -354,7 +355,7 @@ export class Plans {
    * How the run stands and then what happens to it, until it has ended; a run that is taken up again goes on here. With `after`
    * (the `id` of an event) only what came behind it. Ends with the abort of `signal`.
    */
-  async *stream(id: string, { tenant = "", after, signal }: { tenant?: string; after?: string | undefined; signal?: AbortSignal } = {}): AsyncGenerator<RunFrame, void, undefined> {
+  async *stream(id: string, { tenant = "", after, signal }: { tenant?: TenantView; after?: string | undefined; signal?: AbortSignal } = {}): AsyncGenerator<RunFrame, void, undefined> {
     const { events } = this.#options;
     const filter = { run: id };
     const position = after ?? (await events.now());
@@ -380,14 +381,14 @@ export class Plans {
   }
 
   /** What the prompt of a step was made of; null for a step without one. Throws `RUN_UNKNOWN`, `STEP_UNKNOWN`. */
-  async manifest(id: string, port: string, step: number, { tenant = "" }: { tenant?: string } = {}): Promise<unknown> {
+  async manifest(id: string, port: string, step: number, { tenant = "" }: { tenant?: TenantView } = {}): Promise<unknown> {
     await this.#find(id, tenant);
     const steps = await this.records.steps(id, port);
     if (!steps.some((one) => one.id === step)) throw new DureError("STEP_UNKNOWN", `The port ${port} of ${id} has no step ${step}.`, { class: "not-found", hint: "Its steps are listed with the port." });
     return this.records.manifest(id, step);
   }
 
-  async port(id: string, port: string, { tenant = "" }: { tenant?: string } = {}): Promise<PortDetail> {
+  async port(id: string, port: string, { tenant = "" }: { tenant?: TenantView } = {}): Promise<PortDetail> {
     const run = await this.#find(id, tenant);
     const found = await this.records.port(id, port);
     if (!found) throw portUnknown(run, port);
@@ -396,10 +397,10 @@ export class Plans {
   }
 
   /** Newest first. */
-  async list(options: { tenant?: string; plan?: string | undefined; status?: PlanRunStatus | undefined; limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
+  async list(options: { tenant?: TenantView; plan?: string | undefined; status?: PlanRunStatus | undefined; limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
     const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), 200);
     const before = options.cursor === undefined ? undefined : readCursor(options.cursor);
-    const rows = await this.records.runs({ tenant: options.tenant ?? "", plan: options.plan, status: options.status, before, limit: limit + 1 });
+    const rows = await this.records.runs({ tenant: options.tenant === undefined ? "" : options.tenant, plan: options.plan, status: options.status, before, limit: limit + 1 });
     const items = rows.slice(0, limit).map(({ run, counts }) => ({ ...run, counts }));
     const last = rows[limit - 1];
     return { items, nextCursor: rows.length > limit && last ? Buffer.from(String(last.seq)).toString("base64url") : null };
@@ -421,7 +422,7 @@ export class Plans {
     const { tenant, asked, signal = this.#signal } = how;
     const { host } = this.#options;
     if (wanted.run !== undefined) {
-      const run = await this.#find(wanted.run, tenant ?? "");
+      const run = await this.#find(wanted.run, tenant === undefined ? "" : tenant);
       if (run.host !== host) throw new DureError("RUN_ELSEWHERE", `The files of the run ${run.id} are on another machine.`, { class: "conflict", hint: `Ask a server on ${run.host}.` });
       return { items: [await this.#clean(run.id, wanted, how, signal)], next: null };
     }
@@ -490,9 +491,9 @@ export class Plans {
     }
   }
 
-  async #find(id: string, tenant: string): Promise<PlanRun> {
+  async #find(id: string, tenant: TenantView): Promise<PlanRun> {
     const run = await this.records.run(id);
-    if (!run || run.tenant !== tenant) throw new DureError("RUN_UNKNOWN", `There is no run ${id}.`, { class: "not-found", hint: "List them with: dure plan runs" });
+    if (!run || (tenant !== null && run.tenant !== tenant)) throw new DureError("RUN_UNKNOWN", `There is no run ${id}.`, { class: "not-found", hint: "List them with: dure plan runs" });
     return run;
   }
 

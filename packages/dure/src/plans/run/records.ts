@@ -4,6 +4,8 @@ import { storable } from "../../durable/storable.ts";
 import { codeOf } from "../../kernel/errors.ts";
 import type { EscalationSeverity, EscalationType } from "../../kernel/escalation.ts";
 import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus } from "../scheduler.ts";
 import type { ProcessIdentity } from "../sandbox/sandbox.ts";
@@ -45,6 +47,7 @@ export interface RunChange {
   readonly phase?: RunPhase;
   readonly startCommit?: string;
   readonly isolation?: string;
+  readonly promises?: Promises;
   readonly mode?: RunMode;
   readonly report?: RunReport;
   readonly because?: Because | null;
@@ -128,8 +131,8 @@ export class RunRecords {
   }
 
   async changeRun(tx: Transaction, run: string, change: RunChange): Promise<void> {
-    const { status, phase, startCommit, isolation, mode, report } = change;
-    await tx.query(CHANGE_RUN, [run, status ?? null, phase ?? null, startCommit ?? null, isolation ?? null, mode ? storable(mode) : null, report ? storable(report) : null, change.because === undefined, storable(change.because ?? null), change.tokensMost ?? null]);
+    const { status, phase, startCommit, isolation, promises, mode, report } = change;
+    await tx.query(CHANGE_RUN, [run, status ?? null, phase ?? null, startCommit ?? null, isolation ?? null, mode ? storable(mode) : null, report ? storable(report) : null, change.because === undefined, storable(change.because ?? null), change.tokensMost ?? null, promises ? storable(promises) : null]);
   }
 
   async addTokens(tx: Transaction, run: string, tokens: { input: number; output: number }): Promise<{ used: number; most: number | null }> {
@@ -148,7 +151,7 @@ export class RunRecords {
   }
 
   /** Newest first. */
-  async runs(filter: { tenant: string; plan?: string | undefined; status?: PlanRunStatus | undefined; before?: number | undefined; limit: number }): Promise<readonly { run: PlanRun; seq: number; counts: Readonly<Record<string, number>> }[]> {
+  async runs(filter: { tenant: TenantView; plan?: string | undefined; status?: PlanRunStatus | undefined; before?: number | undefined; limit: number }): Promise<readonly { run: PlanRun; seq: number; counts: Readonly<Record<string, number>> }[]> {
     const rows = await this.#database.query<RunRow & { seq: number; counts: Record<string, number> | null }>(RUNS, [filter.tenant, filter.plan ?? null, filter.status ?? null, filter.before ?? null, Math.min(filter.limit, PAGE)]);
     return rows.map((row) => ({ run: runOf(row), seq: row.seq, counts: row.counts ?? {} }));
   }
@@ -263,8 +266,8 @@ export class RunRecords {
 
   // --- clean
 
-  /** Ended runs of a machine whose files are there, oldest first, and those of which a part is gone. `tenant` undefined: of all. */
-  async cleanable(about: { tenant: string | undefined; host: string; olderThanMs: number; after: number; limit: number }): Promise<readonly { id: string; seq: number }[]> {
+  /** Ended runs of a machine whose files are there, oldest first, and those of which a part is gone. `tenant` null or undefined: of all. */
+  async cleanable(about: { tenant: TenantView | undefined; host: string; olderThanMs: number; after: number; limit: number }): Promise<readonly { id: string; seq: number }[]> {
     return this.#database.query(CLEANABLE, [about.tenant ?? null, about.host, about.olderThanMs, about.after, Math.min(about.limit, PAGE)]);
   }
 
@@ -377,6 +380,7 @@ interface RunRow {
   readonly phase: RunPhase;
   readonly listen_slot: number | null;
   readonly isolation: string | null;
+  readonly promises: Promises | null;
   readonly mode: RunMode | null;
   readonly report: RunReport | null;
   readonly because: Because | null;
@@ -406,6 +410,7 @@ function runOf(row: RunRow): PlanRun {
     phase: row.phase,
     listenSlot: row.listen_slot,
     isolation: row.isolation,
+    promises: row.promises,
     mode: row.mode,
     report: row.report,
     because: row.because,
@@ -525,7 +530,7 @@ const CHANGE_PORTS = { name: "plan.change_ports", text: "select dure.change_port
 const CHANGE_RUN = {
   name: "plan.change_run",
   text: `update dure.plan_runs set status = coalesce($2, status), phase = coalesce($3, phase), start_commit = coalesce($4, start_commit), isolation = coalesce($5, isolation),
-      mode = coalesce($6::jsonb, mode), report = coalesce($7::jsonb, report), because = case when $8 then because else nullif($9::jsonb, 'null') end, tokens_most = coalesce($10, tokens_most), updated_at = clock_timestamp(),
+      mode = coalesce($6::jsonb, mode), report = coalesce($7::jsonb, report), because = case when $8 then because else nullif($9::jsonb, 'null') end, tokens_most = coalesce($10, tokens_most), promises = coalesce($11::jsonb, promises), updated_at = clock_timestamp(),
       finished_at = case when $2 is null then finished_at when $2 in ('success', 'partial', 'failed', 'cancelled') then clock_timestamp() end
     where id = $1`,
 };
@@ -538,7 +543,7 @@ const RUN_BY_KEY = { name: "plan.run_by_key", text: "select * from dure.plan_run
 const RUNS = {
   name: "plan.runs",
   text: `select r.*, (select jsonb_object_agg(status, n) from (select p.status, count(*) as n from dure.plan_ports p where p.run = r.id group by 1) c) as counts
-    from dure.plan_runs r where r.tenant = $1 and ($2::text is null or r.plan = $2) and ($3::text is null or r.status = $3) and ($4::bigint is null or r.seq < $4)
+    from dure.plan_runs r where ($1::text is null or r.tenant = $1) and ($2::text is null or r.plan = $2) and ($3::text is null or r.status = $3) and ($4::bigint is null or r.seq < $4)
     order by r.seq desc limit $5`,
 };
 const PORTS = { name: "plan.ports", text: "select * from dure.plan_ports where run = $1 order by position" };

@@ -1,3 +1,4 @@
+import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus, RunOutcome } from "../scheduler.ts";
 import type { RunNode } from "./tree.ts";
@@ -36,6 +37,8 @@ export interface PlanRun {
   /** Which of the machine's ranges of TCP ports its workers have; null while nobody leads it. */
   readonly listenSlot: number | null;
   readonly isolation: string | null;
+  /** What holds for the processes of its workers; null until a trial process has shown it. */
+  readonly promises: Promises | null;
   readonly mode: RunMode | null;
   readonly report: RunReport | null;
   readonly because: Because | null;

@@ -2,6 +2,7 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
+import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { LeaderParts } from "./leader.ts";
@@ -14,6 +15,8 @@ export interface StepDeskParts {
   readonly inbox: LeaderParts["inbox"];
   readonly announce: () => void;
   readonly sandbox: Sandbox;
+  /** How far processes of this machine's runs get, beside what their plans say. */
+  readonly network: NetworkFacts;
 }
 
 export interface StepKey {
@@ -40,6 +43,12 @@ export interface StepEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
+
+/** Whose policy a command of a step has. All others compile or try what compiles. */
+const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integration">> = { setup: "setup", accept: "acceptance", integrate: "integration" };
+
+/** What to do about a set-up that failed: most of all it has no network, unless its plan says so. */
+export const SETUP_HINT = "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan: network: { setup: [registry.example.org] }.";
 
 /** Bounds of one process; the port's time bounds it too. Source: our choice. */
 export const PROCESS_LIMITS = { outputBytes: 8_000_000, fileBytes: 64_000_000, processes: 512 } as const;
@@ -94,9 +103,11 @@ export class StepDesk {
 
   /** Runs a command of the plan; its process is written down before it does anything. */
   async command(step: PlanStep, command: string, confinement: Confinement, how: { env: Readonly<Record<string, string>>; timeMs: number }): Promise<SandboxEnd & { readonly output: string }> {
-    const { sandbox, records, lease } = this.#parts;
+    const { sandbox, records, lease, network } = this.#parts;
+    const port = this.#run.plan.ports.find(({ id }) => id === this.#port);
+    const policy = policyOfCommand(NETWORK_USERS[step.kind] ?? "check", { plan: this.#run.plan, port }, network);
     const ran = await sandbox.run(
-      confinement,
+      { ...confinement, network: policy },
       { command, env: how.env, limits: { ...PROCESS_LIMITS, timeMs: Math.max(1_000, Math.floor(how.timeMs)) } },
       { signal: this.#signal, onStart: (identity) => records.stepProcess(lease, step.id, identity) },
     );

@@ -5,6 +5,7 @@ import type { Notifications } from "../../durable/notify.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
+import type { NetworkFacts, NetworkPolicies } from "../network-needs.ts";
 import { concurrencyOf, workerOf, type Port, type WorkerSpec } from "../plan.ts";
 import { endProcess, type Sandbox } from "../sandbox/sandbox.ts";
 import { decideWrite, makeScope } from "../scope.ts";
@@ -45,6 +46,8 @@ export interface WorkParts {
   /** Opened once per kind of isolation that is asked for. */
   readonly sandbox: (wanted: "enforced" | "audit", options: { allowSecrets: readonly string[]; signal: AbortSignal }) => Promise<Sandbox>;
   readonly worker: (spec: WorkerSpec, run: PlanRun) => Worker;
+  /** `plans.network` of the team's configuration. */
+  readonly teamNetwork?: NetworkPolicies | undefined;
   /** Home folder of whoever runs dure; what a plan writes as `~/…`. */
   readonly userHome?: string;
   /** Of dure's own environment: what every process needs (`PATH`, `LANG`), and what a plan may name. */
@@ -69,6 +72,7 @@ const CONTRACTS_MS = 30 * 60_000;
 export function runWork(parts: WorkParts, { records, lease, run: opened }: { records: RunRecords; lease: Lease; run: PlanRun }): RunWork {
   let place: Promise<Place> | undefined;
   const ranges = new ListenRanges(ORCHESTRATOR);
+  const network: NetworkFacts = { team: parts.teamNetwork ?? {}, env: parts.env };
 
   const open = (run: PlanRun, signal: AbortSignal): Promise<Place> => {
     place ??= openPlace(parts, run, lease, signal).catch((error: unknown) => {
@@ -97,7 +101,7 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
   const mergeParts = async (run: PlanRun, signal: AbortSignal): Promise<MergeParts> => {
     const there = await open(run, signal);
     const files = { ...there, run, home: parts.home, lease: { processId: parts.processId, epoch: lease.epoch }, signal };
-    return { ...parts, records, lease, sandbox: there.sandbox, store: runFiles(files), tree: () => portFiles(ORCHESTRATOR, files), worker, brief: async (request, commit) => brief(request, await there.reading(commit, signal), { signal }), environment };
+    return { ...parts, network, records, lease, sandbox: there.sandbox, store: runFiles(files), tree: () => portFiles(ORCHESTRATOR, files), worker, brief: async (request, commit) => brief(request, await there.reading(commit, signal), { signal }), environment };
   };
 
   const cleaning = (signal: AbortSignal) => ({ git: parts.git, author: AUTHOR, remote: parts.remote === undefined ? undefined : (repository: Repository) => new RunRemote({ repository, remote: parts.remote!, env: parts.env }), signal });
@@ -117,12 +121,12 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
     prepare: async (run, { signal }) => {
       try {
         const there = await open(run, signal);
-        const startCommit = run.startCommit ?? (await writeContracts(run, there, parts, { records, lease, environment, worker, signal }));
+        const startCommit = run.startCommit ?? (await writeContracts(run, there, { ...parts, network }, { records, lease, environment, worker, signal }));
         const files = await there.repository.listFiles(run.baseCommit, { signal });
         await there.repository.refuseOwnedSubmodules(run.baseCommit, run.plan.ports.flatMap(({ owns, tests }) => [...owns, ...tests]), { signal });
         const scopes = new Map(run.plan.ports.map((port) => [port.id, makeScope({ writes: [...port.owns, ...port.tests], reads: [], contracts: [] })]));
         const mode = run.mode ?? decideMode(modeFacts(run.plan, files.map(({ path }) => path), (port, path) => decideWrite(scopes.get(port.id)!, path).allowed));
-        await records.write(lease, (tx) => records.changeRun(tx, run.id, { startCommit, mode, isolation: there.sandbox.kind }));
+        await records.write(lease, (tx) => records.changeRun(tx, run.id, { startCommit, mode, isolation: there.sandbox.kind, promises: there.sandbox.promises }));
         return { maxConcurrency: mode.mode === "parallel" ? concurrencyOf(run.plan.limits) : 1 };
       } catch (error) {
         if (signal.aborted || !(error instanceof DureError) || codeOf(error) === "FENCED" || error.class === "unavailable" && codeOf(error) !== "ISOLATION_UNAVAILABLE") throw error;
@@ -144,6 +148,7 @@ export function runWork(parts: WorkParts, { records, lease, run: opened }: { rec
       const there = await open(run, signal);
       const pair: PairParts = {
         ...parts,
+        network,
         records,
         lease,
         sandbox: there.sandbox,
@@ -198,7 +203,7 @@ async function openPlace(parts: WorkParts, run: PlanRun, _lease: Lease, signal: 
 async function writeContracts(
   run: PlanRun,
   there: Place,
-  parts: WorkParts,
+  parts: WorkParts & { readonly network: NetworkFacts },
   { records, lease, environment, worker, signal }: { records: RunRecords; lease: Lease; environment: PairParts["environment"]; worker: PairParts["worker"]; signal: AbortSignal },
 ): Promise<string> {
   const { contracts } = run.plan;

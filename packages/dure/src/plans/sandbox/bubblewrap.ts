@@ -5,26 +5,29 @@ import { promisify } from "node:util";
 import { GATE } from "./gate.ts";
 import { isWithin } from "./mount-plan.ts";
 import { countsPerNamespace } from "./process-counter.ts";
-import { machineControls, planSurroundings, TEMPORARY, temporaryEntries } from "./surroundings.ts";
+import { readyFor } from "./ready-for.ts";
+import { machineControls, TEMPORARY, temporaryEntries } from "./surroundings.ts";
 import { findTool } from "./tools.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { SandboxSetting } from "./sandbox.ts";
 
-/** As whom root sees itself inside; bubblewrap makes a second user namespace for it, which has no privilege over the mounts. */
-const NOBODY = "65534";
-
 /**
  * Isolation by bubblewrap: the same places as `namespaces`, mounted by a program that may do so where a system keeps
  * namespaces from everybody else. Disposable folders are copied, since bubblewrap 0.8 (Debian 12) has no overlays.
+ *
+ * An ordinary user gets a user namespace; root needs none to mount, and the command then becomes a user that owns nothing.
  */
 export function openBubblewrap(setting: SandboxSetting): Confiner {
   const bwrap = findTool("bwrap");
-  const user = process.getuid?.() ?? 0;
+  const { user } = setting;
+  const namespaces = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", ...(user === undefined ? ["--unshare-user"] : [])];
+  const power = ["--cap-drop", "ALL", ...(user === undefined ? [] : ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((name) => ["--cap-add", name]))];
+  const gate = [...(user === undefined ? [] : becoming(user)), "/bin/sh", "-c", GATE];
 
   return {
     kind: "bubblewrap",
-    async enclose(confinement, folder): Promise<Enclosure> {
-      const { places, newTemporary } = planSurroundings(confinement, setting);
+    async enclose(confinement, folder, door): Promise<Enclosure> {
+      const { places, newTemporary } = await readyFor(setting, confinement, folder, door);
       const nothing = path.join(folder, "nothing");
       writeFileSync(nothing, "");
       const copies = await copyAll(places.filter(({ look }) => look === "disposable").map((place) => place.path), folder);
@@ -36,7 +39,7 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
         return copy === undefined ? at : path.join(copy, path.relative(around!.path, at));
       };
 
-      const args = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"];
+      const args = ["--ro-bind", "/", "/", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--proc", "/proc"];
       for (const control of machineControls()) args.push("--ro-bind-try", control, control);
       if (newTemporary) {
         args.push("--perms", "1777", "--tmpfs", TEMPORARY);
@@ -53,7 +56,7 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
             break;
           case "readOnly":
           case "shown":
-            args.push("--ro-bind", place.path, place.path);
+            args.push("--ro-bind", place.source ?? place.path, place.path);
             break;
           case "writable":
             args.push("--bind", place.path, place.path);
@@ -66,16 +69,18 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
             place.look satisfies never;
         }
       }
-      const namespaces = ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"];
-      if (confinement.network === "none") namespaces.push("--unshare-net");
-      if (user === 0) namespaces.push("--uid", NOBODY, "--gid", NOBODY);
       return {
-        argv: [bwrap, ...namespaces, "--cap-drop", "ALL", "--die-with-parent", ...args, ...seals, "--", "/bin/sh", "-c", GATE],
+        argv: [bwrap, ...namespaces, ...power, "--die-with-parent", ...args, ...seals, "--", ...gate],
         hasInit: true,
-        countsOwnProcesses: countsPerNamespace(user),
+        countsOwnProcesses: countsPerNamespace(process.getuid?.()),
       };
     },
   };
+}
+
+/** Takes the last powers from what follows. */
+function becoming(user: number): readonly string[] {
+  return [findTool("setpriv"), "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--"];
 }
 
 async function copyAll(originals: readonly string[], folder: string): Promise<ReadonlyMap<string, string>> {

@@ -6,14 +6,17 @@ import { checkConfinement } from "./check.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
 import { openProcessCounter } from "./process-counter.ts";
 import { exists } from "./processes.ts";
+import { NO_NETWORK, type NetworkPolicy } from "./network.ts";
+import type { Promises } from "./proof.ts";
 import { startTree, within, type Tree } from "./tree.ts";
+import { openWayOut, type WayOut } from "./way-out.ts";
 import type { Confinement, IsolationKind, Sandbox, SandboxCommand, SandboxSetting, SpawnOptions } from "./sandbox.ts";
 
 /** What a kind of isolation adds to the common way of starting and ending a process tree. */
 export interface Confiner {
   readonly kind: IsolationKind;
-  /** Makes ready what one process needs. `folder` is its own and empty; it is removed after the end. */
-  enclose(confinement: Confinement, folder: string): Promise<Enclosure>;
+  /** Makes ready what one process needs. `folder` is its own; it is removed after the end. `door`: the folder of the socket that leads out. */
+  enclose(confinement: Confinement, folder: string, door: string | undefined): Promise<Enclosure>;
 }
 
 /** One confinement, ready to be entered. */
@@ -37,14 +40,15 @@ export interface Enclosure {
 /** How long output may still be under way after the last process has ended, milliseconds; it is in a pipe, so only a busy loop delays it. */
 const DRAIN_MS = 5_000;
 
-/** The sandbox around a kind. */
-export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandbox {
+/** The sandbox around a kind. `promises`: what a trial process has shown to hold. */
+export function openConfiner(confiner: Confiner, setting: SandboxSetting, promises: Promises): Sandbox {
   removeAbandoned(setting.folder);
   const counter = openProcessCounter();
 
   const start = async (confinement: Confinement, command: SandboxCommand, options: SpawnOptions, merged: boolean): Promise<Tree> => {
     options.signal?.throwIfAborted();
     checkConfinement(confinement, command);
+    refuseUnkeptNetwork(confinement.network ?? NO_NETWORK, confiner.kind, promises);
     try {
       return await startOnce(confinement, command, options, merged);
     } catch (error) {
@@ -56,13 +60,18 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandb
   const startOnce = async (confinement: Confinement, command: SandboxCommand, options: SpawnOptions, merged: boolean): Promise<Tree> => {
     const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
     let enclosure: Enclosure | undefined;
+    let wayOut: WayOut | undefined;
     const remove = (): void => {
+      wayOut?.close();
       enclosure?.discard?.();
       removeFolder(folder);
     };
     try {
-      enclosure = await confiner.enclose(confinement, folder);
-      return await startTree({ enclosure, confinement, command, merged, counter, setting, options, remove });
+      const isHeld = promises.network === "enforced";
+      wayOut = isHeld ? await openWayOut({ folder, policy: confinement.network ?? NO_NETWORK, command, setting }) : undefined;
+      enclosure = await confiner.enclose(confinement, folder, wayOut?.folder);
+      const throughDoor = wayOut?.command ?? command;
+      return await startTree({ enclosure, confinement, command: throughDoor, bridge: wayOut?.bridge, merged, counter, setting, options, remove });
     } catch (error) {
       remove();
       throw error;
@@ -71,6 +80,7 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandb
 
   return {
     kind: confiner.kind,
+    promises,
     spawn: (confinement, command, options = {}) => start(confinement, command, options, false),
     async run(confinement, command, options = {}) {
       const tree = await start(confinement, command, options, true);
@@ -88,6 +98,15 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting): Sandb
       return { ...end, output: kept.text(), outputTruncated: end.outputTruncated || kept.isTruncated };
     },
   };
+}
+
+/** A policy that nothing would keep is not a policy. `audit` keeps none, and was asked for. */
+function refuseUnkeptNetwork(policy: NetworkPolicy, kind: IsolationKind, promises: Promises): void {
+  if (promises.network === "enforced" || kind === "audit" || policy.kind === "open") return;
+  throw new DureError("SANDBOX_NETWORK", `On this machine processes of workers have the machine's own network (${kind}), so the policy ${policy.kind} cannot be kept.`, {
+    class: "unavailable",
+    hint: "Let dure make network namespaces (see `dure doctor`), or say `network: open` in the plan and mean it.",
+  });
 }
 
 /** Nothing of the command has run. What is mounted on the machine may have changed between our look at it and our own mounts, so it is worth a second look. */

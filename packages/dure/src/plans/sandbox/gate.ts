@@ -21,9 +21,11 @@ export interface GateOrder {
   readonly merged: boolean;
   /** RLIMIT_NPROC, where it counts no processes but those of this tree. */
   readonly processes?: number;
+  /** Runs beside the command and writes `up` to descriptor 3 once the command may begin. */
+  readonly bridge?: readonly string[] | undefined;
 }
 
-/** The script for the gate. Pure. Says `failed cwd`, `failed command` or `started` on descriptor 3, which it then closes. */
+/** The script for the gate. Pure. Says `failed cwd`, `failed network`, `failed command` or `started` on descriptor 3, which it then closes. */
 export function gateScript(order: GateOrder): string {
   const { command, limits } = order.command;
   const words = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
@@ -38,6 +40,7 @@ export function gateScript(order: GateOrder): string {
     ...(order.processes === undefined ? [] : [`{ ulimit -u ${order.processes} || ulimit -p ${order.processes}; } 2>/dev/null`]), // bash, dash
     `cd -- ${quote(order.cwd)} 2>/dev/null || { echo failed cwd >&3; exit 125; }`,
     `unset OLDPWD`,
+    ...(order.bridge === undefined ? [] : [`[ "$(/usr/bin/env -i ${order.bridge.map(quote).join(" ")} 2>/dev/null 3>&1 >/dev/null &)" = up ] || { echo failed network >&3; exit 125; }`]),
     ...(order.command.env["PATH"] === undefined ? ["unset PATH"] : []),
     ...plain.map(([name, value]) => `export ${name}=${quote(value)}`),
     `command -v -- ${quote(words[0] ?? "")} >/dev/null || { echo failed command >&3; exit 125; }`,

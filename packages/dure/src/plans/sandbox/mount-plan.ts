@@ -11,6 +11,8 @@ export type Look = "hidden" | "readOnly" | "disposable" | "writable" | "shown" |
 
 export interface Place {
   readonly path: string;
+  /** Where it lies outside. Absent: at the same path. */
+  readonly source?: string | undefined;
   readonly look: Look;
   readonly isFolder: boolean;
   /**

@@ -1,20 +1,22 @@
-import { lstatSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, lstatSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { GATE, quote } from "./gate.ts";
 import { isWithin } from "./mount-plan.ts";
 import { mountOf, ownMounts, tableLine, type Mount } from "./mount-table.ts";
 import { countsPerNamespace } from "./process-counter.ts";
 import { findTool } from "./tools.ts";
-import { DEVICE_LINKS, DEVICES, machineControls, planSurroundings, TEMPORARY, temporaryEntries, type Surroundings } from "./surroundings.ts";
+import { readyFor } from "./ready-for.ts";
+import { DEVICE_LINKS, DEVICES, machineControls, TEMPORARY, temporaryEntries, type Surroundings } from "./surroundings.ts";
 import type { Confiner, Enclosure } from "./confiner.ts";
 import type { SandboxSetting } from "./sandbox.ts";
 
 /**
- * Isolation by util-linux alone. A first user namespace may mount: it builds a root of its own, in which everything is
- * read-only but what the confinement says. A second one inside it has no privilege over those mounts, and runs the command:
- * to the kernel they belong to somebody else, so they can neither be removed nor be made writable, not even by root.
+ * Isolation by util-linux alone. A first process may mount: it builds a root of its own, in which everything is read-only but what
+ * the confinement says, and runs the command without that power. An ordinary user has it in a user namespace; the command runs
+ * in a second one inside it, to which those mounts belong to somebody else. Root has it anyway; the command becomes a user
+ * that owns nothing, and a namespace which that user makes cannot undo the mounts either: to the kernel they are locked.
  *
- *     dure → setpriv (dies with dure) → unshare (user, mount, pid) → sh, the first process: mounts → unshare (user) → gate → command
+ *     dure → setpriv (dies with dure) → unshare (mount, pid, net) → sh, the first process: mounts → setpriv → gate → command
  */
 export function openNamespaces(setting: SandboxSetting): Confiner {
   const tools = {
@@ -23,34 +25,22 @@ export function openNamespaces(setting: SandboxSetting): Confiner {
     mount: findTool("mount"),
     umount: findTool("umount"),
     pivot: findTool("pivot_root"),
+    ip: findTool("ip"),
   };
-  const user = process.getuid?.() ?? 0;
-  const group = process.getgid?.() ?? 0;
   const devices = makeDeviceFolder(setting.folder);
+  const inner = [...innerCommand(setting.user, tools), "/bin/sh", "-c", GATE];
+  const own = ["--mount", "--pid", "--ipc", "--uts", "--net", "--fork", "--kill-child", "--propagation=private"];
+  const power = setting.user === undefined ? ["--user", "--map-root-user"] : [];
 
   return {
     kind: "namespaces",
-    async enclose(confinement, folder): Promise<Enclosure> {
-      const network = confinement.network ?? "host";
-      const table = mountTables(planSurroundings(confinement, setting), devices, folder, ownMounts());
+    async enclose(confinement, folder, door): Promise<Enclosure> {
+      const surroundings = await readyFor(setting, confinement, folder, door);
+      const table = mountTables({ surroundings, devices, folder, mounts: ownMounts(), user: setting.user });
       const before = path.join(folder, "before.tab");
       const after = path.join(folder, "after.tab");
       writeFileSync(before, table.before.join("\n") + "\n");
       writeFileSync(after, table.after.join("\n") + "\n");
-      const inner = [
-        tools.unshare,
-        "--user",
-        `--map-user=${user === 0 ? NOBODY : user}`,
-        `--map-group=${group === 0 ? NOBODY : group}`,
-        "--",
-        tools.setpriv,
-        "--no-new-privs",
-        "--inh-caps=-all",
-        "--",
-        "/bin/sh",
-        "-c",
-        GATE,
-      ];
       const script = path.join(folder, "enter.sh");
       const mountAll = (file: string): string => `${tools.mount} --all --fstab ${quote(file)}`;
       writeFileSync(
@@ -58,7 +48,7 @@ export function openNamespaces(setting: SandboxSetting): Confiner {
         [
           "set -e",
           "umask 022",
-          ...(network === "none" ? [`${findTool("ip")} link set lo up`] : []),
+          `${tools.ip} link set lo up`,
           mountAll(before),
           `mkdir -p -m 1777 ${table.folders.map(quote).join(" ")}`,
           ...table.files.map((file) => `: >${quote(file)}`),
@@ -74,26 +64,20 @@ export function openNamespaces(setting: SandboxSetting): Confiner {
         ].join("\n"),
       );
       return {
-        argv: [
-          tools.setpriv,
-          "--pdeathsig=KILL",
-          "--",
-          tools.unshare,
-          ...["--user", "--map-root-user", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--propagation=private"],
-          ...(network === "none" ? ["--net"] : []),
-          "--",
-          "/bin/sh",
-          script,
-        ],
+        argv: [tools.setpriv, "--pdeathsig=KILL", "--", tools.unshare, ...power, ...own, "--", "/bin/sh", script],
         hasInit: true,
-        countsOwnProcesses: countsPerNamespace(user),
+        countsOwnProcesses: countsPerNamespace(process.getuid?.()),
       };
     },
   };
 }
 
-/** As whom root sees itself inside: not as root, since programs take that for privileges. */
-const NOBODY = 65_534;
+/** Comes before the gate: takes every power from it. */
+function innerCommand(user: number | undefined, tools: { readonly unshare: string; readonly setpriv: string }): readonly string[] {
+  const powerless = [tools.setpriv, "--no-new-privs", "--inh-caps=-all"];
+  if (user !== undefined) return [...powerless, "--bounding-set=-all", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--"];
+  return [tools.unshare, "--user", `--map-user=${process.getuid?.()}`, `--map-group=${process.getgid?.()}`, "--", ...powerless, "--"];
+}
 
 /**
  * Where parts lie until they are mounted: a memory file system over the old /sys, which has a plain name (overlayfs takes
@@ -127,8 +111,18 @@ interface MountTables {
   readonly after: readonly string[];
 }
 
+interface TableParts {
+  readonly surroundings: Surroundings;
+  readonly devices: string;
+  /** Of the process; parts that belong on a disk are made in it. */
+  readonly folder: string;
+  readonly mounts: readonly Mount[];
+  /** As whom the command runs, where it is not as ourselves. */
+  readonly user: number | undefined;
+}
+
 /** What to mount, in tables for `mount --all`: one process mounts hundreds of places in some milliseconds. */
-function mountTables(surroundings: Surroundings, devices: string, folder: string, mounts: readonly Mount[]): MountTables {
+function mountTables({ surroundings, devices, folder, mounts, user }: TableParts): MountTables {
   const root = path.join(folder, "root");
   mkdirSync(root);
   const at = (place: string): string => path.join(root, place);
@@ -154,8 +148,9 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
   ];
 
   /** As outside, with all that is mounted in it. */
-  const bind = (place: string, access: readonly string[], more: readonly string[] = []): void => {
-    after.push(tableLine(place, at(place), "none", ["rbind", ...access, ...QUIET, ...flagsAt(place), ...more]));
+  const bind = (place: string, access: readonly string[], { more = [], source }: { more?: readonly string[]; source?: string | undefined } = {}): void => {
+    after.push(tableLine(source ?? place, at(place), "none", ["rbind", ...access, ...QUIET, ...flagsAt(source ?? place), ...more]));
+    if (source !== undefined) return; // a folder of ours, in which nothing is mounted
     for (const mount of mounts.filter((mount) => isWithin(mount.at, place))) {
       after.push(tableLine("none", at(mount.at), "none", ["remount", "bind", ...access, ...QUIET, ...mount.flags]));
     }
@@ -169,7 +164,7 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
     after.push(tableLine(`${STAGE}/tmp`, at(TEMPORARY), "none", ["bind", ...QUIET]));
     for (const entry of entries.values()) {
       (entry.isFolder ? folders : files).push(`${STAGE}${entry.path}`);
-      bind(entry.path, ["ro"], ["nofail"]); // what is gone by then is not shown
+      bind(entry.path, ["ro"], { more: ["nofail"] }); // what is gone by then is not shown
     }
   } else if (surroundings.newTemporary) {
     folders.push(`${STAGE}/old-tmp`, `${STAGE}/tmp/upper`, `${STAGE}/tmp/work`);
@@ -196,7 +191,7 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
         break;
       case "readOnly":
       case "shown":
-        bind(place.path, ["ro"]);
+        bind(place.path, ["ro"], { source: place.source });
         break;
       case "writable":
         bind(place.path, ["rw"]);
@@ -208,6 +203,7 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
         const layer = path.join(folder, `layer-${index}`); // on disk: what a test run writes may be larger than the memory
         mkdirSync(path.join(layer, "upper"), { recursive: true });
         mkdirSync(path.join(layer, "work"));
+        if (user !== undefined) likeOriginal(place.path, path.join(layer, "upper"));
         folders.push(`${part}/lower`, `${part}/layer`);
         after.push(tableLine(place.path, `${part}/lower`, "none", ["rbind"]));
         after.push(tableLine(layer, `${part}/layer`, "none", ["rbind"]));
@@ -219,6 +215,13 @@ function mountTables(surroundings: Surroundings, devices: string, folder: string
     }
   }
   return { root, before, folders, files, after };
+}
+
+/** The root of an overlay is that of its upper folder: it belongs to whom the original belongs. */
+function likeOriginal(original: string, upper: string): void {
+  const { uid, gid, mode } = statSync(original);
+  chownSync(upper, uid, gid);
+  chmodSync(upper, mode & 0o7777);
 }
 
 /** Source: kernel docs, filesystems/overlayfs; `userxattr` is what it asks for in a user namespace. */

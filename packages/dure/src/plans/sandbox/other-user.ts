@@ -1,10 +1,11 @@
 import { chmodSync, lchownSync, mkdtempSync, realpathSync, rmSync, statSync } from "node:fs";
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { DureError } from "../../kernel/errors.ts";
 import { bringBack, visit } from "./bring-back.ts";
+import { DOOR_INSIDE, SOCKET_NAME } from "./door.ts";
 import { GATE } from "./gate.ts";
 import { isWithin } from "./mount-plan.ts";
 import { hasProcesses, userOf } from "./processes.ts";
@@ -16,21 +17,23 @@ import type { Confinement, SandboxSetting } from "./sandbox.ts";
 /**
  * Isolation where there are no namespaces but we are root: the command runs as a user that nobody else is, on copies of the
  * folders it works in, which hold only what it may see; what it owns is brought back after its end. Outside of the copies
- * the file modes decide, so nothing hidden there may be open to everybody.
+ * the file modes decide, so nothing hidden there may be open to everybody. It has a network of its own where root may make one; sockets
+ * of the file system stay as open as their modes are.
  */
 export function openOtherUser(setting: SandboxSetting): Confiner {
   if (process.platform !== "linux" || process.getuid?.() !== 0) {
     throw new DureError("SANDBOX_NOT_ROOT", "only root on Linux may become another user", { class: "unavailable" });
   }
   const setpriv = findTool("setpriv");
+  const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--net", "--"] : [];
+  const lo = ownNetwork.length > 0 ? `${findTool("ip")} link set lo up; ` : "";
   const copiesAt = isOpenToAll(setting.folder) ? setting.folder : realpathSync(tmpdir());
 
   return {
     kind: "other-user",
-    async enclose(confinement): Promise<Enclosure> {
-      if (confinement.network === "none") throw new DureError("SANDBOX_NETWORK", "another user has the network of the host", { class: "unavailable" });
+    async enclose(confinement, _folder, door): Promise<Enclosure> {
       const roots = rootsOf(confinement);
-      refuseOpenSecrets([...confinement.hidden, ...secretsOf(setting.home, setting.allowSecrets)], roots);
+      refuseOpenSecrets([...confinement.hidden, ...setting.hidden, ...secretsOf(setting.home, setting.allowSecrets)], roots);
       const copies = mkdtempSync(path.join(copiesAt, "dure-copy-")); // 0700: nobody gets in before all is in order
       const copyOf = new Map(roots.map((root, index) => [root, path.join(copies, String(index))]));
       const inCopy = (at: string): string => {
@@ -45,14 +48,15 @@ export function openOtherUser(setting: SandboxSetting): Confiner {
 
       return {
         argv: [
+          ...ownNetwork,
           "/bin/sh",
           "-c",
-          `read -r user <&3 && exec ${setpriv} --reuid="$user" --regid="$user" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all --pdeathsig=KILL -- /bin/sh -c "$0"`,
+          `${lo}read -r user <&3 && exec ${setpriv} --reuid="$user" --regid="$user" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all --pdeathsig=KILL -- /bin/sh -c "$0"`,
           GATE,
         ],
         hasInit: false,
         countsOwnProcesses: true,
-        inside: (text) => roots.reduce((changed, root) => replacePath(changed, root, copyOf.get(root)!), text),
+        inside: (text) => roots.reduce((changed, root) => replacePath(changed, root, copyOf.get(root)!), door === undefined ? text : replacePath(text, DOOR_INSIDE, door)),
         async admit(pid) {
           const user = userOf(pid);
           if (hasProcesses(user)) {
@@ -62,6 +66,7 @@ export function openOtherUser(setting: SandboxSetting): Confiner {
           const kept = confinement.readOnly.map(inCopy);
           for (const at of [...confinement.writable, ...confinement.disposable].map(inCopy)) give(at, user, kept);
           chmodSync(copies, 0o711);
+          if (door !== undefined) openDoorTo(user, door);
           return `${user}\n`;
         },
         async settle() {
@@ -72,6 +77,24 @@ export function openOtherUser(setting: SandboxSetting): Confiner {
       };
     },
   };
+}
+
+/** Root in a container may lack the power to make a network. */
+function mayHaveNetworks(): boolean {
+  try {
+    execFileSync(findTool("unshare"), ["--net", "--", findTool("ip"), "link", "set", "lo", "up"], { env: { LC_ALL: "C" }, stdio: "ignore", timeout: 5_000 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Lets the user through to the socket, and nobody else to speak through it. */
+function openDoorTo(user: number, door: string): void {
+  const socket = path.join(door, SOCKET_NAME);
+  chmodSync(path.dirname(door), 0o711);
+  lchownSync(socket, user, user);
+  if (!isOpenToAll(door)) throw new DureError("SANDBOX_NETWORK", `Other users cannot enter ${door}, so there is no way out for them.`, { class: "unavailable", hint: "Keep DURE_HOME where every user may pass through." });
 }
 
 /** The largest folders that the command works in: those, and what they hold, are copied. */

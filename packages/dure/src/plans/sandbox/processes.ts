@@ -13,9 +13,14 @@ import type { ProcessIdentity } from "./sandbox.ts";
 /** Between two looks at processes that were killed, milliseconds. */
 const LOOK_AGAIN_MS = 5;
 
-/** The users of the kind `other-user`: 60578–61183, which nobody gives out. Source: systemd, docs/UIDS-GIDS.md. */
-const FIRST_USER = 60_578;
-const USERS = 606;
+/**
+ * Users 60578–61183, which no system gives out. The first are those of folders of data (worker-user.ts), one for each; the
+ * others are those of the kind `other-user`. Source: systemd, docs/UIDS-GIDS.md.
+ */
+export const FIRST_USER = 60_578;
+export const FOLDER_USERS = 128;
+const FIRST_OF_PROCESSES = FIRST_USER + FOLDER_USERS;
+const USERS = 606 - FOLDER_USERS;
 
 interface ProcessState {
   readonly pid: number;
@@ -46,7 +51,7 @@ export function isRunning(identity: Pick<ProcessIdentity, "pid" | "startedTicks"
 
 /** The user as whom the process with that number works in `other-user`. Pure: it is found again after a crash. */
 export function userOf(pid: number): number {
-  return FIRST_USER + (pid % USERS);
+  return FIRST_OF_PROCESSES + (pid % USERS);
 }
 
 /** Whether any process belongs to the user. */

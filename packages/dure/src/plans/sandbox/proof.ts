@@ -1,8 +1,26 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
 import { GATE_ENV } from "./gate.ts";
 import type { Sandbox, SandboxSetting } from "./sandbox.ts";
+
+/** What holds for processes of workers on this machine. */
+export interface Promises {
+  /** `enforced`: a network of its own, of which only dure's door leads out. `not`: the machine's. */
+  readonly network: "enforced" | "not";
+  /** The kernel's number of the user as whom processes run. */
+  readonly user: number;
+  /** Whether that is another user than dure's own. */
+  readonly isOtherUser: boolean;
+  /**
+   * `enforced`: what is not owned cannot be written, what is hidden cannot be seen. `by-modes`: so in the folders that the process works in; beside
+   * them it sees and reaches what every user of the machine does, such as other homes and sockets.
+   */
+  readonly files: "enforced" | "by-modes" | "not";
+}
+
+/** What holds where nothing was asked to hold. */
+export const UNPROVEN: Promises = { network: "not", user: process.getuid?.() ?? -1, isOtherUser: false, files: "not" };
 
 /** Runs under the confinement: tries everything once, says what worked. */
 const TRIAL = `
@@ -12,16 +30,20 @@ echo x > owned/kept && echo wrote-kept
 read -r secret < secret && echo read-secret
 echo x > disposable/new && echo wrote-disposable
 echo x > "$1" && echo wrote-folder
+read -r shadow < /etc/shadow && echo read-shadow
+while read -r key value rest; do case $key in Uid:) echo "runs-as $value";; esac; done < /proc/self/status
+while read -r name rest; do case $name in lo:|face|Inter-*) ;; *) echo has-network;; esac; done < /proc/net/dev
 exit 7
 `;
 
 /** What a confined process must come back with: its own writes, and no others. */
 const EXPECTED = "wrote-owned wrote-disposable";
 
-/** Lets a real process try to leave its confinement. Throws when it does, or cannot work in it. */
-export async function proveConfinement(sandbox: Sandbox, setting: SandboxSetting, options: { signal?: AbortSignal | undefined }): Promise<void> {
+/** Lets a real process try to leave its confinement, and says what held. Throws when it does, or cannot work in it. */
+export async function proveConfinement(sandbox: Sandbox, setting: SandboxSetting, options: { signal?: AbortSignal | undefined }): Promise<Promises> {
   const trial = mkdtempSync(path.join(setting.folder, "trial-"));
   try {
+    chmodSync(trial, 0o755);
     for (const folder of ["owned", "disposable"]) mkdirSync(path.join(trial, folder));
     for (const file of ["owned/kept", "outside", "secret"]) writeFileSync(path.join(trial, file), "before\n");
     const end = await sandbox.run(
@@ -31,6 +53,7 @@ export async function proveConfinement(sandbox: Sandbox, setting: SandboxSetting
         readOnly: [path.join(trial, "owned/kept")],
         hidden: [path.join(trial, "secret")],
         disposable: [path.join(trial, "disposable")],
+        network: { kind: "open", hosts: [] }, // so that a kind which cannot keep one is tried as well
       },
       {
         command: ["/bin/sh", "-c", TRIAL, "sh", path.join(setting.folder, "from-inside")],
@@ -39,12 +62,18 @@ export async function proveConfinement(sandbox: Sandbox, setting: SandboxSetting
       },
       options,
     );
-    const done = end.output.split("\n").filter((line) => /^(wrote|read)-\w+$/.test(line));
+    const lines = end.output.split("\n");
+    const done = lines.filter((line) => /^(wrote|read)-\w+$/.test(line));
     const landed = [...readdirSync(path.join(trial, "owned")), ...readdirSync(path.join(trial, "disposable"))];
     if (end.exitCode !== 7) throw failed(`a trial process ended with ${end.exitCode ?? end.signal}: ${end.output.trim().slice(-500)}`);
     if (done.join(" ") !== EXPECTED || landed.toSorted().join(" ") !== "kept new") {
       throw failed(`a trial process did ${done.join(", ") || "nothing"} where ${EXPECTED.replace(" ", ", ")} was allowed, and left ${landed.join(", ")}`);
     }
+    // What a copy brings back is ours again; there the process itself says who it was, in our own user namespace.
+    const said = lines.find((line) => line.startsWith("runs-as "))?.slice("runs-as ".length);
+    const user = sandbox.kind === "other-user" ? Number(said) : statSync(path.join(trial, "owned/new")).uid;
+    if (user === 0) throw failed("a trial process was root to the kernel");
+    return { network: lines.includes("has-network") ? "not" : "enforced", user, isOtherUser: user !== process.getuid?.(), files: sandbox.kind === "other-user" ? "by-modes" : "enforced" };
   } finally {
     rmSync(trial, { recursive: true, force: true });
   }

@@ -12,6 +12,7 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { openAudit } from "./audit.ts";
 import { openConfiner } from "./confiner.ts";
 import { countsPerNamespace, openProcessCounter } from "./process-counter.ts";
+import { UNPROVEN } from "./proof.ts";
 import { endProcess, openSandbox, type Confinement, type IsolationKind, type ProcessIdentity, type Sandbox, type SandboxCommand, type SandboxLimits } from "./sandbox.ts";
 
 const PROTECTING = ["bubblewrap", "namespaces", "other-user"] as const;
@@ -130,12 +131,12 @@ test("a kind that could run here does run: its absence would hide all its tests"
 });
 
 test("a confinement that could not be made is made once more, and a second failure is told; a command that began is never begun again", async () => {
-  const setting = { folder: path.join(folder, "sandbox"), home: undefined, allowSecrets: [], clock: systemClock, logger: silentLogger };
+  const setting = { folder: path.join(folder, "sandbox"), home: undefined, allowSecrets: [], hidden: [], programs: [], network: { never: () => [] }, user: undefined, clock: systemClock, logger: silentLogger };
   const audit = openAudit(setting);
   let made = 0;
   /** As when the machine's mounts change between our look at them and our own. */
   const failing = (times: number, argv: readonly string[]): Sandbox =>
-    openConfiner({ kind: "audit", enclose: async (...given) => (made++ < times ? { ...(await audit.enclose(...given)), argv } : audit.enclose(...given)) }, setting);
+    openConfiner({ kind: "audit", enclose: async (...given) => (made++ < times ? { ...(await audit.enclose(...given)), argv } : audit.enclose(...given)) }, setting, UNPROVEN);
   const refused = ["/bin/sh", "-c", "echo 'mount: wrong fs type' >&2; exit 32"];
   const began = at("scratch/began");
 
@@ -241,10 +242,12 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$
     mkdirSync(at("tree/own"), { recursive: true });
     mkdirSync(at("tree/lib/a"), { recursive: true });
     writeFileSync(at("tree/lib/a/file"), "before");
+    const disposable = confinement({ cwd: at("tree"), writable: [at("tree/own")], readOnly: [], hidden: [], disposable: [at("tree")] });
+    await sandbox.run(disposable, command("true")); // as root it is given to the user of the process
     const before = snapshot(at("tree"), [at("tree/own")]);
 
     const end = await sandbox.run(
-      confinement({ cwd: at("tree"), writable: [at("tree/own")], readOnly: [], hidden: [], disposable: [at("tree")] }),
+      disposable,
       command(`rm -r lib && mkdir -p lib/a && echo after > lib/a/file && cat lib/a/file; echo built > out; echo stays > own/result`),
     );
 
@@ -272,7 +275,7 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$
     expect((end.output.match(/^started$/gm) ?? []).length <= 20).toBe(isBounded);
   });
 
-  test("reaches nothing of the host's network when it may not, and itself all the same", async () => {
+  test("reaches nothing of the host's network, whatever its policy, and itself all the same", async () => {
     const server = createServer((socket) => void socket.end("hello"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
@@ -280,13 +283,29 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$
       net.connect(${port}, "127.0.0.1").on("connect", () => console.log("host reached")).on("error", (error) => console.log(error.code));
       const own = net.createServer((socket) => socket.end()).listen(0, "127.0.0.1", () => net.connect(own.address().port, "127.0.0.1").on("connect", () => { console.log("itself reached"); own.close(); }));`;
 
-    const withHost = await sandbox.run(confinement(), command(["node", "-e", script]));
-    const alone = await sandbox.run(confinement({ network: "none" }), command(["node", "-e", script])).catch(codeOf);
+    const ends = [];
+    for (const policy of [undefined, { kind: "open", hosts: [] } as const]) ends.push(await sandbox.run(confinement({ network: policy }), command(["node", "-e", script])));
     server.close();
 
-    expect(withHost.output).toContain("host reached");
-    expect(alone).toEqual(kind === "other-user" ? "SANDBOX_NETWORK" : expect.objectContaining({ output: expect.stringMatching(/^(ECONNREFUSED\nitself reached|itself reached\nECONNREFUSED)\n$/) }));
+    const refused = expect.stringMatching(/^(ECONNREFUSED\nitself reached|itself reached\nECONNREFUSED)\n$/) as string;
+    expect(ends.map(({ output }) => output)).toEqual([refused, refused]);
   });
+
+  test.runIf(isRoot)("runs as a user that is not root to the kernel and can read no file of the system's secrets", async () => {
+    const process = await sandbox.spawn(confinement(), command(`cat /etc/shadow; echo started; read -r go; echo x > own/made`));
+    let said = "";
+    for (const stream of [process.stdout, process.stderr]) stream.on("data", (chunk: Buffer) => void (said += chunk.toString()));
+    await until(() => said.includes("started"));
+
+    const users = withWord("read -r go").map((pid) => /^Uid:\s+(\d+)\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!.slice(1, 3).map(Number));
+    process.stdin.end("go\n");
+    await process.ended;
+
+    expect(users.length).toBeGreaterThan(0);
+    for (const [real, effective] of users) expect([real! >= 60_578 && real! <= 61_183, real === effective]).toEqual([true, true]);
+    expect(said).not.toMatch(/root:/);
+    expect(sandbox.promises).toEqual({ network: "enforced", user: kind === "other-user" ? expect.any(Number) as number : users[0]![0], isOtherUser: true, files: kind === "other-user" ? "by-modes" : "enforced" });
+    expect(readFileSync(at("own/made"), "utf8")).toBe("x\n");  });
 
   test("works the same for an unprivileged user, or says why it cannot", async () => {
     const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-nobody-"));
@@ -474,7 +493,7 @@ describe.each([...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandb
     const word = aWord();
     const open = kind === "audit" ? { wanted: "audit" as const } : { wanted: "enforced" as const, kinds: [kind] };
     const script = `trap '' TERM HUP; setsid sh -c "trap '' TERM; while :; do echo x >> own/log; sleep 0.01; : ${word}; done" & sleep ${word}`;
-    const order = { open: { ...open, folder: path.join(folder, "sandbox") }, confinement: confinement({ hidden: [] }), command: command(script) };
+    const order = { open: { ...open, folder: path.join(folder, "sandbox") }, confinement: confinement({ hidden: [], network: { kind: "open", hosts: [] } }), command: command(script) };
     const host = spawn("node", ["--conditions=dure-source", HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
     let identity: ProcessIdentity | undefined;
     createInterface({ input: host.stdout }).on("line", (line) => (identity ??= (JSON.parse(line) as { identity?: ProcessIdentity }).identity));

@@ -10,7 +10,9 @@ import { openConfiner, type Confiner } from "./confiner.ts";
 import { openNamespaces } from "./namespaces.ts";
 import { openOtherUser } from "./other-user.ts";
 import { bootId, endTree } from "./processes.ts";
-import { proveConfinement } from "./proof.ts";
+import type { NetworkPolicy, Target } from "./network.ts";
+import { proveConfinement, UNPROVEN, type Promises } from "./proof.ts";
+import { workerUserOf } from "./worker-user.ts";
 
 /**
  * How a process is kept where it belongs: `bubblewrap` and `namespaces`, by mounts that it cannot change; `other-user`, as
@@ -20,7 +22,8 @@ export type IsolationKind = "bubblewrap" | "namespaces" | "other-user" | "audit"
 
 /**
  * What a process may touch. Absolute real paths (no symbolic link on the way). Everything not named is visible and read-only,
- * except secrets of the home folder and `/run`, which are covered; `/tmp` shows what is there, and what is added is private
+ * except secrets of the home folder and of the system, `/run` and sockets that listen in the file system, which are covered; where
+ * dure is root also every folder that only root may enter, but for what is needed in it. `/tmp` shows what is there, and what is added is private
  * (where something is mounted below it, what is there is read-only, and of many entries the first are shown).
  * Where rules meet, the deeper path wins; on the same path hidden, then readOnly, then disposable, then writable.
  */
@@ -34,14 +37,17 @@ export interface Confinement {
   readonly hidden: readonly string[];
   /** Folders that may be written, and whose changes vanish with the process. */
   readonly disposable: readonly string[];
-  /** `none`: a network of its own with nothing but loopback. Default `host`: agents need their provider. */
-  readonly network?: "host" | "none";
+  /** Default: none. Whatever it is, the process has a network of its own, with nothing but loopback and dure's door. */
+  readonly network?: NetworkPolicy | undefined;
 }
 
 export interface SandboxCommand {
   /** A string is run by `/bin/sh -c`. */
   readonly command: readonly string[] | string;
-  /** Complete: nothing is inherited. `DURE_SANDBOX` and `PWD` are added. */
+  /**
+   * Complete: nothing is inherited. `DURE_SANDBOX` and `PWD` are added, and what a process needs to find dure's door. The hooks of
+   * its step (`DURE_HOOK_URL`, `DURE_HOOK_TOKEN`) are reached through that door.
+   */
   readonly env: Readonly<Record<string, string>>;
   /** Written to stdin, which is then closed. */
   readonly input?: string;
@@ -97,6 +103,8 @@ export interface SpawnOptions {
 
 export interface Sandbox {
   readonly kind: IsolationKind;
+  /** What a trial process has shown to hold here. */
+  readonly promises: Promises;
   spawn(confinement: Confinement, command: SandboxCommand, options?: SpawnOptions): Promise<SandboxProcess>;
   /** Spawns, collects stdout and stderr as text in the order written, waits. Beyond the limit head and tail are kept. */
   run(
@@ -119,9 +127,21 @@ export interface OpenSandboxOptions {
   readonly home?: string;
   /** Secrets that stay visible, as in `HOME_SECRETS`: `.config/gh`. */
   readonly allowSecrets?: readonly string[];
+  /** Files and folders that are covered whatever a confinement says, unless it names them as writable. */
+  readonly hidden?: readonly string[];
+  /** Folders with programs, as in PATH: they are shown even where only root may enter what they lie in. */
+  readonly programs?: readonly string[];
+  readonly network?: Partial<NetworkSetting>;
   readonly clock: Clock;
   readonly logger?: Logger;
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface NetworkSetting {
+  /** What no policy opens: dure's own servers and its database. Asked at each request. */
+  readonly never: () => readonly Target[];
+  /** Addresses of a name. Default: as the system resolves it. */
+  readonly resolve?: ((name: string) => Promise<readonly string[]>) | undefined;
 }
 
 /** What a kind gets to open itself. */
@@ -129,6 +149,11 @@ export interface SandboxSetting {
   readonly folder: string;
   readonly home: string | undefined;
   readonly allowSecrets: readonly string[];
+  readonly hidden: readonly string[];
+  readonly programs: readonly string[];
+  readonly network: NetworkSetting;
+  /** As whom processes run where we are root and they may not be. Absent: as we ourselves. */
+  readonly user: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -150,18 +175,22 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     folder: realpathSync(options.folder),
     home: options.home,
     allowSecrets: options.allowSecrets ?? [],
+    hidden: options.hidden ?? [],
+    programs: options.programs ?? [],
+    network: { never: () => [], ...options.network },
+    user: workerUserOf(options.folder),
     clock: options.clock,
     logger: options.logger ?? silentLogger,
   };
-  if (options.wanted === "audit") return openConfiner(openAudit(setting), setting);
+  if (options.wanted === "audit") return openConfiner(openAudit(setting), setting, UNPROVEN);
 
   const tried: string[] = [];
   for (const kind of inOrder(options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]), options.prefer)) {
     options.signal?.throwIfAborted();
     try {
-      const sandbox = openConfiner(KINDS[kind](setting), setting);
-      await proveConfinement(sandbox, setting, { signal: options.signal });
-      return sandbox;
+      const confiner = KINDS[kind](setting);
+      const promises = await proveConfinement(openConfiner(confiner, setting, UNPROVEN), setting, { signal: options.signal });
+      return openConfiner(confiner, setting, promises);
     } catch (error) {
       options.signal?.throwIfAborted();
       tried.push(`${kind}: ${messageOf(error)}`);

@@ -1,5 +1,6 @@
-import { realpathSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
+import { isWithin } from "./mount-plan.ts";
 
 /** What lies in a home folder and opens doors: keys, tokens, password stores. Relative to the home folder. */
 const HOME_SECRETS = [
@@ -28,6 +29,22 @@ const HOME_SECRETS = [
   ".aws",
   ".azure",
   ".config/gcloud",
+  ".claude/.credentials.json",
+  ".claude.json",
+  ".codex/auth.json",
+  ".local/share/opencode/auth.json",
+  ".config/opencode/auth.json",
+  ".gemini/oauth_creds.json",
+  ".gemini/google_accounts.json",
+  ".qwen/oauth_creds.json",
+  ".config/github-copilot",
+  ".copilot",
+  ".cursor/mcp.json",
+  ".config/goose/secrets.yaml",
+  ".local/share/goose/secrets.yaml",
+  ".aider.conf.yml",
+  ".continue/config.yaml",
+  ".env",
   ".config/doctl",
   ".oci",
   ".terraform.d",
@@ -45,14 +62,66 @@ const HOME_SECRETS = [
   ".thunderbird",
 ] as const;
 
-/** The real paths of the secrets that exist, without those allowed. A link is followed: what it leads to is the secret. */
+/** What belongs to the machine and to no worker, whoever runs it. */
+const SYSTEM_SECRETS = [
+  "/etc/shadow",
+  "/etc/shadow-",
+  "/etc/gshadow",
+  "/etc/gshadow-",
+  "/etc/master.passwd",
+  "/etc/sudoers",
+  "/etc/sudoers.d",
+  "/etc/krb5.keytab",
+  "/etc/security/opasswd",
+  "/etc/ssl/private",
+  "/etc/wireguard",
+  "/etc/NetworkManager/system-connections",
+  "/etc/docker/key.json",
+  "/etc/kubernetes",
+  "/var/spool/cron",
+  "/var/lib/docker",
+  "/var/lib/kubelet",
+  "/var/lib/sudo",
+] as const;
+const HOST_KEY = /^ssh_host_.*_key$/;
+/** Where other people's home folders are. */
+const HOMES = ["/home", "/root", "/Users"] as const;
+
+/**
+ * The real paths of the secrets that exist, without those allowed: of the home folder and of the machine. A link is followed:
+ * what it leads to is the secret.
+ */
 export function secretsOf(home: string | undefined, allowed: readonly string[]): readonly string[] {
+  const ofHome = home === undefined ? [] : HOME_SECRETS.filter((name) => !allowed.includes(name)).map((name) => path.join(home, name));
+  const hostKeys = namesIn("/etc/ssh").filter((name) => HOST_KEY.test(name)).map((name) => path.join("/etc/ssh", name));
+  return [...ofHome, ...SYSTEM_SECRETS, ...hostKeys].flatMap(realPath);
+}
+
+/** Secrets of the home folder that a plan has allowed, and that are there. Relative names, as they were allowed. */
+export function allowedSecretsOf(home: string | undefined, allowed: readonly string[]): readonly string[] {
+  return home === undefined ? [] : allowed.flatMap((name) => realPath(path.join(home, name)));
+}
+
+/** Home folders beside our own; none where our own is not known, since it may be any of them. */
+export function othersHomes(home: string | undefined): readonly string[] {
   if (home === undefined) return [];
-  return HOME_SECRETS.filter((name) => !allowed.includes(name)).flatMap((name) => {
-    try {
-      return [realpathSync(path.join(home, name))];
-    } catch {
-      return [];
-    }
-  });
+  const own = realPath(home)[0] ?? home;
+  const all = HOMES.flatMap((folder) => (folder === "/root" ? [folder] : namesIn(folder).map((name) => path.join(folder, name))));
+  return all.flatMap(realPath).filter((folder) => folder !== "/" && !isWithin(own, folder) && !isWithin(folder, own));
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // it is not there, or not for us
+  }
+}
+
+function realPath(at: string): readonly string[] {
+  try {
+    return [realpathSync(at)];
+  } catch {
+    return [];
+  }
 }

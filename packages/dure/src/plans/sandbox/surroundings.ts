@@ -1,7 +1,8 @@
-import { lstatSync, readdirSync, realpathSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
+import { DOOR_INSIDE } from "./door.ts";
 import { isWithin, planPlaces, type Place } from "./mount-plan.ts";
-import { secretsOf } from "./secrets.ts";
+import { allowedSecretsOf, othersHomes, secretsOf } from "./secrets.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
 /** What both kinds that work by mounts put around a confinement, whatever it says. */
@@ -25,16 +26,77 @@ export const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"] as c
 /** Names in the new /dev that lead elsewhere. Source: kernel docs, admin-guide/devices, "compulsory links". */
 export const DEVICE_LINKS = { fd: "/proc/self/fd", stdin: "/proc/self/fd/0", stdout: "/proc/self/fd/1", stderr: "/proc/self/fd/2", ptmx: "pts/ptmx" } as const;
 
-export function planSurroundings(confinement: Confinement, setting: SandboxSetting): Surroundings {
-  const readOnly = [...confinement.readOnly, ...resolverFiles(confinement)];
-  const hidden = [...secretsOf(setting.home, setting.allowSecrets), setting.folder];
-  if (kindOf(SERVICES) === "folder") hidden.push(SERVICES);
+/** @param door Folder of the socket that leads out; undefined for a process without one. */
+export function planSurroundings(confinement: Confinement, setting: SandboxSetting, door?: string): Surroundings {
+  const { readOnly } = confinement;
   const named = [...confinement.writable, ...confinement.disposable];
+  const programs = [...setting.programs, path.dirname(process.execPath)].flatMap((folder) => placeOfPrograms(folder, setting.home));
+  const closed = setting.user === undefined ? [] : closedAround([confinement.cwd, ...named, ...readOnly, ...programs], setting.user);
+  const hidden = [...secretsOf(setting.home, setting.allowSecrets), ...othersHomes(setting.home), ...setting.hidden, setting.folder, ...listeningSockets(), ...closed];
+  if (kindOf(SERVICES) === "folder") hidden.push(SERVICES);
   const alwaysHidden = hidden.filter((at) => !named.includes(at));
-  const newTemporary = ![...named, ...confinement.hidden, ...confinement.readOnly].includes(TEMPORARY);
+  const newTemporary = ![...named, ...confinement.hidden, ...readOnly].includes(TEMPORARY);
   const mentioned = [confinement.cwd, ...named, ...readOnly, ...confinement.hidden, ...alwaysHidden];
-  const shown = newTemporary ? mentioned.flatMap(entryOfTemporary) : [];
-  return { places: planPlaces({ ...confinement, readOnly }, { hidden: alwaysHidden, shown }, kindOf), newTemporary };
+  const opened = programs.filter((at) => alwaysHidden.some((folder) => isWithin(at, folder)));
+  const lent = setting.user === undefined ? [] : allowedSecretsOf(setting.home, setting.allowSecrets);
+  const shown = [...(newTemporary ? mentioned.flatMap(entryOfTemporary) : []), ...opened, ...lent];
+  const places = planPlaces(confinement, { hidden: alwaysHidden, shown }, kindOf);
+  return { places: door === undefined ? places : withDoor(places, door), newTemporary };
+}
+
+/** The folder of services is empty inside, but for the way out. */
+function withDoor(places: readonly Place[], door: string): readonly Place[] {
+  const entry = { path: path.relative(SERVICES, DOOR_INSIDE), isFolder: true };
+  const opened = places.map((place) => (place.path === SERVICES ? { ...place, skeleton: [...place.skeleton, entry] } : place));
+  return [...opened, { path: DOOR_INSIDE, source: door, look: "shown", isFolder: true, skeleton: [] }];
+}
+
+/**
+ * What must be seen so that the programs of a folder of PATH run: of `…/bin` all that lies beside it, such as libraries; but never
+ * a home folder, or what holds one.
+ */
+function placeOfPrograms(folder: string, home: string | undefined): readonly string[] {
+  if (!path.isAbsolute(folder) || kindOf(folder) !== "folder") return [];
+  const around = path.dirname(folder);
+  const isWhole = ["bin", ".bin", "sbin"].includes(path.basename(folder)) && around !== "/" && !(home !== undefined && isWithin(home, around));
+  return [isWhole ? around : folder];
+}
+
+/** Folders on the way to these places that only their owner may enter: another user would not come through. Outermost first. */
+function closedAround(places: readonly string[], user: number): readonly string[] {
+  const closed = new Set<string>();
+  for (const place of places) {
+    for (let folder = path.dirname(place); folder !== path.dirname(folder); folder = path.dirname(folder)) {
+      const entry = statSync(folder, { throwIfNoEntry: false });
+      if (entry && entry.uid !== user && (entry.mode & 0o001) === 0) closed.add(folder);
+    }
+  }
+  return [...closed].sort();
+}
+
+/** Trees that are new for each process, or empty. */
+const COVERED = [SERVICES, "/proc", "/sys", "/dev"];
+/** Sockets hidden one by one. Source: a desktop with databases, agents and editors has about 200 with a path. */
+const SOCKETS_MOST = 1_000;
+
+/**
+ * Sockets of the file system that somebody listens to: a read-only mount does not keep a process from connecting. Those in
+ * the folder of services are covered with it. Source: proc_net(5), `unix`; the name is the eighth field.
+ */
+function listeningSockets(): readonly string[] {
+  const lines = readFileSync("/proc/net/unix", "utf8").split("\n");
+  const paths = lines.flatMap((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1] ?? []);
+  const present = [...new Set(paths)].filter((at) => !COVERED.some((folder) => isWithin(at, folder)) && isSocket(at));
+  return present.slice(0, SOCKETS_MOST);
+}
+
+/** Where we may not look, a process that is no more than we are does not get either. */
+function isSocket(at: string): boolean {
+  try {
+    return lstatSync(at).isSocket();
+  } catch {
+    return false;
+  }
 }
 
 /** What is there, without following a link at the end; nothing but folders and files can be mounted over. */
@@ -57,17 +119,6 @@ export function machineControls(): readonly string[] {
     if (entry === undefined || entry.isSymbolicLink()) return [];
     return entry.isDirectory() || (entry.mode & 0o222) !== 0 ? [at] : [];
   });
-}
-
-/** Where /etc/resolv.conf leads when that is in /run: without it no name is found. */
-function resolverFiles(confinement: Confinement): readonly string[] {
-  if ((confinement.network ?? "host") === "none") return [];
-  try {
-    const real = realpathSync("/etc/resolv.conf");
-    return isWithin(real, SERVICES) ? [real] : [];
-  } catch {
-    return [];
-  }
 }
 
 /** Of many the first; a mount each. Source: our choice. */

@@ -10,6 +10,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mount: "mount",
   umount: "mount",
   cp: "coreutils",
+  chown: "coreutils",
 };
 
 /** Where a tool of the system is. Never looked up on a PATH that is not ours. */

@@ -84,7 +84,7 @@ describe("dure hook test-feedback", () => {
   }
   const call = (url: string | undefined, input: string, token: string | undefined = "t0ken") => {
     const stdout = new PassThrough();
-    return { answer: sendTestFeedback({ url, token, stdin: Readable.from([Buffer.from(input)]), stdout, clock: systemClock }), said: () => (stdout.end(), text(stdout)) };
+    return { answer: sendTestFeedback({ socket: undefined, url, token, stdin: Readable.from([Buffer.from(input)]), stdout, clock: systemClock }), said: () => (stdout.end(), text(stdout)) };
   };
 
   test("hands a report to the run and prints its decision", async () => {

@@ -1,3 +1,5 @@
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
 import type { Readable, Writable } from "node:stream";
 import { type Clock, withTimeout } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
@@ -51,17 +53,19 @@ interface HookCaller {
   /** `DURE_HOOK_URL` and `DURE_HOOK_TOKEN`, which workers get. */
   readonly url: string | undefined;
   readonly token: string | undefined;
+  /** `DURE_HOOK_SOCKET`: the way to the run where the worker has a network of its own. */
+  readonly socket: string | undefined;
   readonly clock: Clock;
   readonly signal?: AbortSignal;
 }
 
 /** Posts to one of the hooks of the run; `DURE_HOOK_URL` names the one for reports of tests, the others stand beside it. */
-function hookOf({ url, token, clock, signal }: HookCaller): (name: string, body: unknown, answerMs: number) => Promise<unknown> {
+function hookOf({ url, token, socket, clock, signal }: HookCaller): (name: string, body: unknown, answerMs: number) => Promise<unknown> {
   if (!url || !token) {
     throw new DureError("HOOK_OUTSIDE", "This is not called by a worker of a plan: DURE_HOOK_URL and DURE_HOOK_TOKEN are not set.", { class: "input", hint: "Call it from the commands of a worker; there both are set." });
   }
   return (name, body, answerMs) =>
-    withTimeout(clock, answerMs, () => new DureError("HOOK_FAILED", `The run did not answer within ${answerMs} ms.`, { class: "unavailable" }), (inner) => post(new URL(name, url).href, token, body, inner), { signal });
+    withTimeout(clock, answerMs, () => new DureError("HOOK_FAILED", `The run did not answer within ${answerMs} ms.`, { class: "unavailable" }), (inner) => post({ url: new URL(name, url), token, socket }, body, inner), { signal });
 }
 
 async function readInput(stdin: Readable): Promise<unknown> {
@@ -81,18 +85,43 @@ async function readInput(stdin: Readable): Promise<unknown> {
   }
 }
 
-async function post(url: string, token: string, body: unknown, signal: AbortSignal): Promise<unknown> {
-  let response: Response;
-  let text: string;
+interface Way {
+  readonly url: URL;
+  readonly token: string;
+  readonly socket: string | undefined;
+}
+
+async function post({ url, token, socket }: Way, body: unknown, signal: AbortSignal): Promise<unknown> {
+  let answer: { readonly status: number; readonly text: string };
   try {
-    response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", authorization: `Bearer ${token}` }, body: JSON.stringify(toWire(body)), signal, redirect: "error" });
-    text = await response.text();
+    answer = await send({ url, token, socket }, JSON.stringify(toWire(body)), signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw new DureError("HOOK_FAILED", `The run cannot be reached at ${url}: ${messageOf(error)}.`, { class: "unavailable", cause: error });
+    throw new DureError("HOOK_FAILED", `The run cannot be reached at ${url.href}: ${messageOf(error)}.`, { class: "unavailable", cause: error });
   }
-  if (!response.ok) throw new DureError("HOOK_FAILED", `The run answered ${response.status}: ${headOf(text, 500)}`, { class: response.status === 401 ? "unauthorized" : "unavailable" });
+  const { status, text } = answer;
+  if (status !== 200) throw new DureError("HOOK_FAILED", `The run answered ${status}: ${headOf(text, 500)}`, { class: status === 401 ? "unauthorized" : "unavailable" });
   return parsed(text);
+}
+
+/** Bytes of an answer. Source: what a partner may say, and room for the rest. */
+const MAX_ANSWER = 1_000_000;
+
+/** By Node's own client: `fetch` takes no Unix socket. Follows nothing. */
+function send({ url, token, socket }: Way, body: string, signal: AbortSignal): Promise<{ status: number; text: string }> {
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body), authorization: `Bearer ${token}` };
+  const ask = url.protocol === "https:" ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const asked = ask(url, { method: "POST", headers, signal, agent: false, ...(socket ? { socketPath: socket } : {}) }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+        if (text.length > MAX_ANSWER) response.destroy(new Error("the answer is too long"));
+      });
+      response.once("error", reject).once("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    asked.once("error", reject).end(body);
+  });
 }
 
 function readAnswer(answer: unknown): HookAnswer {

@@ -99,8 +99,12 @@ const round = settings({
 const rounds = z.array(round, { error: "must be a list of rounds" }).max(100).optional();
 const script = settings({ ports: z.record(z.string(), settings({ implementer: rounds, tester: rounds, orchestrator: rounds }), { error: "must be what is done, by port" }) });
 
+/** Characters of a script; it is read on the main thread. */
+const SCRIPT_CHARACTERS = 200_000;
+
 /** Reads the text of a script (YAML or JSON). Throws `OFFLINE_SCRIPT_INVALID` with every problem at its line. */
 export function readOfflineScript(file: string, text: string): OfflineScript {
+  if (text.length > SCRIPT_CHARACTERS) throw problemsError("OFFLINE_SCRIPT_INVALID", `The script ${file}`, [{ file, key: "", message: `is longer than ${SCRIPT_CHARACTERS} characters` }]);
   const { document, problems } = readYaml(file, text);
   if (problems.length > 0) throw problemsError("OFFLINE_SCRIPT_INVALID", `The script ${file}`, problems);
   const read = script.safeParse(document.value);

@@ -1,5 +1,5 @@
 import { constants, type Stats } from "node:fs";
-import { mkdir, open, readdir, readlink, realpath, unlink, type FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, readlink, realpath, stat, unlink, type FileHandle } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
@@ -197,6 +197,7 @@ export class ScopedFiles {
       const text = next("");
       if (!text.ok) return text;
       return this.#openedIn(folder, name, found, "write", constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, async (file) => {
+        await likeFolder(file, folder);
         await file.writeFile(text.text);
         this.#known.set(found.real, hashOf(text.text));
         return { ok: true, created: true };
@@ -256,8 +257,9 @@ export class ScopedFiles {
       let at = placeOf(folder, this.#tree);
       for (const segment of segments) {
         const below = join(at, segment);
-        if (options.make) await mkdir(below).catch(unless("EEXIST"));
+        const isMade = options.make && (await mkdir(below).then(() => true, unless("EEXIST"))) === true;
         const next = await open(below, FOLDER);
+        if (isMade) await likeFolder(next, at);
         await folder.close();
         folder = next;
         at = placeOf(folder, below);
@@ -347,6 +349,13 @@ function fileError(error: unknown, path: string, wanted: "read" | "write"): File
     default:
       return refusal("failed", path, wanted, `${path} cannot be ${wanted === "read" ? "read" : "written"} (${codeOf(error) ?? "unknown"}).`);
   }
+}
+
+/** What root makes for a worker that is another user belongs to whom the folder belongs. */
+async function likeFolder(made: FileHandle, folder: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(folder);
+  if (uid !== 0) await made.chown(uid, gid);
 }
 
 function unless(code: string): (error: unknown) => void {

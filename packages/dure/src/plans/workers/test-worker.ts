@@ -6,6 +6,7 @@ import { PassThrough } from "node:stream";
 import { finished as finishedReading } from "node:stream/promises";
 import { systemClock } from "../../kernel/clock.ts";
 import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand, SandboxEnd, SandboxProcess, SpawnOptions } from "../sandbox/sandbox.ts";
+import { UNPROVEN } from "../sandbox/proof.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
@@ -14,6 +15,7 @@ import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts"
 /** Runs commands in their own process group, without any protection: what workers do by themselves is not what these tests are about. */
 const openDoor: Sandbox = {
   kind: "audit",
+  promises: UNPROVEN,
   async spawn(confinement, command, options = {}) {
     const child = start(confinement, command, options);
     await options.onStart?.(child.identity);

@@ -1,4 +1,4 @@
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat, mkdir, readdir } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -173,13 +173,19 @@ async function personsFiles({ original, stores, tree }: TreeSurroundings, forbid
     const software = await existingOf(root, SOFTWARE_FOLDERS);
     const holdsPrograms = isWithin(process.execPath, root) && !software.some((folder) => isWithin(process.execPath, folder));
     if (isHome(root) || holdsPrograms) {
-      hidden.push(...(await existingOf(root, [...new Set([...forbidden, ...paths.map((path) => path.split("/")[0]!).filter((name) => !SOFTWARE_FOLDERS.includes(name))])])));
+      hidden.push(...(await existingOf(root, [...new Set([...(await environmentFiles(root)), ...forbidden, ...paths.map((path) => path.split("/")[0]!).filter((name) => !SOFTWARE_FOLDERS.includes(name))])])));
       continue;
     }
     hidden.push(root);
     readOnly.push(...software, ...(isWithin(OWN_SOFTWARE, root) && !software.some((folder) => isWithin(OWN_SOFTWARE, folder)) ? [OWN_SOFTWARE] : []));
   }
   return { hidden, readOnly };
+}
+
+/** Files with settings of programs, keys among them: nobody commits them, and they lie at the root. */
+async function environmentFiles(root: string): Promise<readonly string[]> {
+  const names = await readdir(root).catch(() => []);
+  return names.filter((name) => /^\.env(?:\..*)?$/.test(name));
 }
 
 function isHome(root: string): boolean {

@@ -1,0 +1,58 @@
+import { codeOf, DureError, isAbort } from "../kernel/errors.ts";
+import { isConnectionError, sqlState } from "./database.ts";
+
+/**
+ * What a process meets that is no fault of the work: its right to write has gone to another, it is stopping, or the database
+ * could not do it now. The same work may be done in a moment, here or by another process.
+ */
+export interface Passing {
+  readonly code: string;
+  /** When it makes sense to try again, milliseconds. */
+  readonly retryAfterMs: number;
+}
+
+/** A process that others have taken over is dead after 6 s, and its successor is at work by then. Source: docs/spec/platform §8. */
+const OTHER_PROCESS_MS = 1_000;
+/** The longest that a transaction may keep a lock from others. Source: TRANSACTION_TIMEOUT in database.ts. */
+const LOCK_MS = 5_000;
+
+const PASSING_CODES: Readonly<Record<string, number>> = {
+  FENCED: OTHER_PROCESS_MS,
+  TURN_FENCED: OTHER_PROCESS_MS,
+  PROCESS_STOPPED: OTHER_PROCESS_MS,
+  SERVER_STOPPING: OTHER_PROCESS_MS,
+  SERVER_DRAINING: OTHER_PROCESS_MS,
+  DATABASE_CLOSED: OTHER_PROCESS_MS,
+  DATABASE_UNAVAILABLE: 1_000,
+  LEASE_BUSY: LOCK_MS,
+  TRANSACTION_TOO_LONG: LOCK_MS,
+};
+
+/** Source: PostgreSQL documentation, "PostgreSQL Error Codes". */
+const PASSING_STATES: Readonly<Record<string, Passing>> = {
+  "40001": { code: "DATABASE_BUSY", retryAfterMs: 1_000 }, // serialization_failure
+  "40P01": { code: "DATABASE_BUSY", retryAfterMs: 1_000 }, // deadlock_detected
+  "55P03": { code: "DATABASE_BUSY", retryAfterMs: LOCK_MS }, // lock_not_available
+  "57014": { code: "DATABASE_BUSY", retryAfterMs: LOCK_MS }, // query_canceled, also by statement_timeout
+  "53100": { code: "DATABASE_UNAVAILABLE", retryAfterMs: 30_000 }, // disk_full
+  "53200": { code: "DATABASE_UNAVAILABLE", retryAfterMs: LOCK_MS }, // out_of_memory
+};
+
+/** Undefined for an error that would come again. */
+export function passingOf(error: unknown): Passing | undefined {
+  const code = error instanceof DureError ? error.code : undefined;
+  const retryAfterMs = code === undefined ? undefined : PASSING_CODES[code];
+  if (code !== undefined && retryAfterMs !== undefined) return { code, retryAfterMs };
+  if (error instanceof DureError) return undefined; // who wrapped it has said what it means
+
+  const known = PASSING_STATES[sqlState(error) ?? ""];
+  if (known) return known;
+  if (isAbort(error)) return { code: "SERVER_STOPPING", retryAfterMs: OTHER_PROCESS_MS };
+  return isConnectionError(error) ? { code: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 } : undefined;
+}
+
+/** Whether a failed try of some work counts: what takes too long may take too long each time. */
+export function countsAsTry(error: unknown): boolean {
+  const passing = passingOf(error);
+  return passing === undefined || codeOf(error) === "TRANSACTION_TOO_LONG" || sqlState(error) === "57014";
+}

@@ -1,0 +1,46 @@
+import { buildGraph, criticalPath, levels, widthOf } from "../graph.ts";
+import { concurrencyOf, type Plan } from "../plan.ts";
+import { readPlan, type PlanReading } from "../plan-file.ts";
+import { ownershipOf, ownershipWarnings, type PlanWarning } from "../plan-ownership.ts";
+import { decideMode, modeFacts } from "../run/mode.ts";
+import type { RunMode } from "../run/run.ts";
+
+/** What a plan means for the files of its base. */
+export interface PlanShape {
+  /** Ports by the number of steps that must have been taken before them. */
+  readonly levels: readonly (readonly string[])[];
+  readonly criticalPath: readonly string[];
+  /** Ports that can work at the same time: as many as nobody waits for another, within `max_concurrency`; 1 in order. */
+  readonly maxParallel: number;
+  readonly mode: RunMode;
+  /** Files of the base that nobody owns, at most 200; `unownedCount` counts all. */
+  readonly unowned: readonly string[];
+  readonly unownedCount: number;
+  readonly warnings: readonly PlanWarning[];
+}
+
+const UNOWNED_SHOWN = 200;
+
+/** Work on plans whose time grows with what a stranger sent. Pure; arguments and results are plain data. */
+export const PLAN_TASKS = {
+  read: (file: string, text: string): PlanReading => readPlan(file, text),
+  shape: shapeOf,
+} as const;
+
+export type PlanTasks = typeof PLAN_TASKS;
+
+function shapeOf(plan: Plan, files: readonly string[]): PlanShape {
+  const ownership = ownershipOf(plan, files);
+  const { unowned } = ownership;
+  const graph = buildGraph(plan.ports);
+  const mode = decideMode(modeFacts(plan, files));
+  return {
+    levels: levels(graph),
+    criticalPath: criticalPath(graph),
+    maxParallel: mode.mode === "parallel" ? widthOf(graph, concurrencyOf(plan.limits)) : 1,
+    mode,
+    unowned: unowned.slice(0, UNOWNED_SHOWN),
+    unownedCount: unowned.length,
+    warnings: ownershipWarnings(plan, ownership),
+  };
+}

@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { PlanThreads } from "./plan-threads.ts";
+
+const PLAN = `plan: small
+roles: modules
+workers: { default: { kind: offline } }
+ports: [{ id: one, role: web, owns: [src/**], acceptance: "true", goal: Say hello. }]
+`;
+
+/** 4,000 ports whose patterns begin alike, so that each pair of them is compared: some ten seconds of work. */
+const EXPENSIVE = `plan: expensive
+roles: modules
+workers: { default: { kind: offline } }
+ports:
+${Array.from({ length: 4_000 }, (_, index) => `  - { id: p${index}, role: web, owns: ["**/a${index}.ts"], acceptance: "true", goal: g }`).join("\n")}
+`;
+
+async function opened(limits: ConstructorParameters<typeof PlanThreads>[0] = {}): Promise<PlanThreads & AsyncDisposable> {
+  const threads = new PlanThreads(limits);
+  return Object.assign(threads, { [Symbol.asyncDispose]: () => threads.stop() });
+}
+
+test("a plan that is read in a thread is the plan that is read without one", async () => {
+  await using threads = await opened();
+
+  const { plan, problems } = await threads.run("read", ["plan.yaml", PLAN]);
+
+  expect(problems).toEqual([]);
+  expect(plan).toMatchObject({ name: "small", ports: [{ id: "one", owns: ["src/**"] }] });
+});
+
+test("a plan that takes too long is refused with PLAN_TOO_EXPENSIVE, and the next one is read", async () => {
+  await using threads = await opened({ limits: { taskMs: 1_500 } });
+
+  const refused = threads.run("read", ["plan.yaml", EXPENSIVE]);
+  await expect(refused).rejects.toMatchObject({ code: "PLAN_TOO_EXPENSIVE", message: "The plan cannot be looked at. It took longer than 1500 ms." });
+  const next = await threads.run("read", ["plan.yaml", PLAN]);
+
+  expect(next.plan?.name).toBe("small");
+});
+
+test("a plan that takes too much memory is refused with PLAN_TOO_EXPENSIVE, and the next one is read", async () => {
+  await using threads = await opened({ limits: { memoryMb: 40, taskMs: 50_000 } });
+  const huge = `ports: [${"{ a: [1, 2, 3] }, ".repeat(60_000)}]`;
+
+  const refused = threads.run("read", ["plan.yaml", huge]);
+  await expect(refused).rejects.toMatchObject({ code: "PLAN_TOO_EXPENSIVE", message: "The plan cannot be looked at. It needs more than 40 MiB of memory." });
+
+  expect((await threads.run("read", ["plan.yaml", PLAN])).plan?.name).toBe("small");
+}, 60_000);
+
+test("more plans than may wait for a thread are refused with PLAN_THREADS_BUSY", async () => {
+  await using threads = await opened({ limits: { waiting: 2 } });
+
+  const reads = Array.from({ length: 5 }, () => threads.run("read", ["plan.yaml", PLAN]).then(() => "read", (error: { code: string }) => error.code));
+
+  expect(await Promise.all(reads)).toEqual(["read", "read", "read", "PLAN_THREADS_BUSY", "PLAN_THREADS_BUSY"]);
+});
+
+test("a reader that leaves frees its thread for the next one", async () => {
+  await using threads = await opened();
+  const left = new AbortController();
+
+  const first = threads.run("read", ["plan.yaml", EXPENSIVE], { signal: left.signal });
+  const second = threads.run("read", ["plan.yaml", PLAN]);
+  left.abort(new Error("gone"));
+
+  await expect(first).rejects.toThrow("gone");
+  expect((await second).plan?.name).toBe("small");
+});
+
+test("threads that are stopped refuse what waits and what comes", async () => {
+  const threads = await opened();
+  const first = threads.run("read", ["plan.yaml", EXPENSIVE]);
+  const second = threads.run("read", ["plan.yaml", PLAN]);
+  const ended = Promise.allSettled([first, second]);
+
+  await threads.stop();
+
+  expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await expect(threads.run("read", ["plan.yaml", PLAN])).rejects.toMatchObject({ code: "PLAN_THREADS_BUSY" });
+});

@@ -1,0 +1,83 @@
+/** What follows from an agent's words, directly at the rows. */
+
+import { expect, test } from "vitest";
+import { Outbox } from "../durable/outbox.ts";
+import { joinTeam } from "../durable/test-members.ts";
+import { testDatabase } from "../durable/test-database.ts";
+import { systemClock as clock } from "../kernel/clock.ts";
+import { Directory } from "./directory.ts";
+import { ROOM_LIMITS } from "./limits.ts";
+import { RoomStore } from "./room-store.ts";
+import { Talk } from "./talk.ts";
+import { WebAdapter } from "./web-adapter.ts";
+
+const GENERAL = "web:general";
+
+async function openTalk() {
+  const db = await testDatabase();
+  const member = await joinTeam(db.url);
+  const { database, notifications, lease, logger } = member;
+  await database.query(PLACE);
+  const store = new RoomStore({ database, limits: ROOM_LIMITS });
+  const talk = new Talk({
+    database,
+    store,
+    notifications,
+    clock,
+    logger,
+    outbox: new Outbox({ database, lease, logger, clock }),
+    directory: new Directory({
+      agents: [agentOf("ruda", "루다"), agentOf("eden", "이든")],
+      channels: [CHANNEL],
+    }),
+    limits: ROOM_LIMITS,
+    locale: "ko",
+    allowBots: false,
+    adapters: new Map([["web", new WebAdapter({ database })]]),
+    stream: false,
+  });
+  return {
+    database,
+    store,
+    talk,
+    async [Symbol.asyncDispose]() {
+      await member[Symbol.asyncDispose]();
+      await db[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const PLACE = {
+  text: `insert into dure.places (id, adapter, kind, name)
+         values ('web:general', 'web', 'channel', 'general')`,
+};
+const CHANNEL = {
+  key: "general",
+  adapter: "web",
+  name: "general",
+  channel: "general",
+  collaborate: true,
+};
+
+function agentOf(id: string, displayName: string) {
+  return { id, displayName, service: id, leads: id === "ruda", accounts: { web: { id } } };
+}
+
+test("words of an agent that have left count once, and are heard once", async () => {
+  await using world = await openTalk();
+  const { database, store, talk } = world;
+  const { messageId } = await database.transaction(async (tx) => {
+    const place = await store.open(tx, GENERAL);
+    return talk.say(tx, place!, { author: "ruda", text: "@이든 봐 줘" });
+  });
+
+  const first = await database.transaction((tx) => talk.posted(tx, messageId));
+  const second = await database.transaction((tx) => talk.posted(tx, messageId));
+
+  expect(first?.message.id).toBe(messageId);
+  expect(second).toBeUndefined();
+  const place = await database.transaction((tx) => store.open(tx, GENERAL));
+  expect(place?.agentMessages).toBe(1);
+  const work = await database.query({ text: "select agent from dure.handlings" });
+  expect(work).toEqual([{ agent: "eden" }]);
+});

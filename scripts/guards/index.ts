@@ -1,0 +1,25 @@
+/** Every guard of epochs, tenants, bounds and order that `npm run mutate` breaks. */
+
+import type { Guard } from "../mutate.ts";
+import { BOUND_GUARDS, DOOR_GUARDS } from "./doors.ts";
+import { DURABLE_GUARDS } from "./durable.ts";
+import { ENGINE_GUARDS } from "./engine.ts";
+import { JOB_GUARDS } from "./jobs.ts";
+import { NETWORK_GUARDS } from "./network.ts";
+import { ROOM_GUARDS } from "./rooms.ts";
+import { SERVER_GUARDS } from "./server.ts";
+import { TENANT_GUARDS } from "./tenants.ts";
+import { TURN_GUARDS } from "./turns.ts";
+
+export const GUARDS: readonly Guard[] = [
+  ...TURN_GUARDS,
+  ...DURABLE_GUARDS,
+  ...ENGINE_GUARDS,
+  ...JOB_GUARDS,
+  ...TENANT_GUARDS,
+  ...DOOR_GUARDS,
+  ...NETWORK_GUARDS,
+  ...ROOM_GUARDS,
+  ...SERVER_GUARDS,
+  ...BOUND_GUARDS,
+];

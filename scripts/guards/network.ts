@@ -1,0 +1,184 @@
+import type { Guard } from "../mutate.ts";
+import { testsIn } from "./tests-in.ts";
+
+const SANDBOX = "packages/dure/src/plans/sandbox";
+const NETWORK = `${SANDBOX}/network.ts`;
+const network = testsIn(`${SANDBOX}/network.test.ts`);
+const needs = testsIn("packages/dure/src/plans/network-needs.test.ts");
+const sandbox = testsIn(`${SANDBOX}/sandbox.test.ts`);
+const escape = testsIn("packages/dure/test/plans/escape.test.ts");
+const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
+
+/** How far a worker gets, and as whom. */
+export const NETWORK_GUARDS: readonly Guard[] = [
+  {
+    id: "network.host.none",
+    at: { file: NETWORK },
+    find: 'if (policy.kind === "none") return { allowed: false, because: "this process has no network (policy none)" };',
+    replace: "",
+    tests: network("a policy lets a process ask for none"),
+    why: "a process without a network reaches the hosts that its policy names",
+  },
+  {
+    id: "network.host.others",
+    at: { file: NETWORK },
+    find: 'if (policy.kind === "open" || (rules.length > 0 && WEB_PORTS.includes(target.port)))',
+    replace: 'if (policy.kind === "open" || WEB_PORTS.includes(target.port))',
+    tests: network("a policy lets a process ask for another host"),
+    why: "a worker sends what it reads to any host",
+  },
+  {
+    id: "network.host.port",
+    at: { file: NETWORK },
+    find: "(rules.length > 0 && WEB_PORTS.includes(target.port))",
+    replace: "rules.length > 0",
+    tests: network("a policy lets a process ask for a named host at another port"),
+    why: "a named host opens all of its ports",
+  },
+  {
+    id: "network.host.wildcard",
+    at: { file: NETWORK },
+    find: 'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return rule.host === host;',
+    replace: 'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return host.endsWith(rule.host);',
+    tests: network("a policy lets a process ask for a longer name"),
+    why: "a name that ends like a named one is reached",
+  },
+  {
+    id: "network.address.dures",
+    at: { file: NETWORK },
+    find: "if (isDures) return `${address}:${port} is dure's own`;",
+    replace: "",
+    tests: network("a process never reaches dure's port on loopback"),
+    why: "a worker speaks to dure's server and database",
+  },
+  {
+    id: "network.address.metadata",
+    at: { file: NETWORK },
+    find: "if (isIn(METADATA, plain)) return `${address} is the machine's metadata or link-local`;",
+    replace: "",
+    tests: network("a process never reaches the machine's metadata"),
+    why: "a worker takes the machine's own credentials from its cloud",
+  },
+  {
+    id: "network.address.here",
+    at: { file: NETWORK },
+    find: "if (isHere) return `${address} is this machine`;",
+    replace: "",
+    tests: network("an address that is not public is refused"),
+    why: "a worker reaches the services of the machine",
+  },
+  {
+    id: "network.address.private",
+    at: { file: NETWORK },
+    find: "return isIn(NOT_PUBLIC, plain) ? `${address} is not a public address` : undefined;",
+    replace: "return undefined;",
+    tests: network("an address that is not public is refused"),
+    why: "a worker reaches the network behind the machine",
+  },
+  {
+    id: "network.address.mapped",
+    at: { file: NETWORK },
+    find: 'return [high >> 8, high & 255, low >> 8, low & 255].join(".");',
+    replace: "return whole + (high >> 16) + (low >> 16);",
+    tests: network("an address that is not public is refused", "a process never reaches dure's port in IPv6 clothes"),
+    why: "an IPv4 address in IPv6 clothes passes every list",
+  },
+  {
+    id: "network.default",
+    at: { file: "packages/dure/src/plans/network-needs.ts" },
+    find: "?? team[user] ?? NO_NETWORK;",
+    replace: '?? team[user] ?? { kind: "open", hosts: [] };',
+    tests: needs("without a word commands, programs, models and offline workers have no network"),
+    why: "what says nothing has the whole network",
+  },
+  {
+    id: "network.namespace",
+    at: { file: `${SANDBOX}/namespaces.ts` },
+    find: '"--uts", "--net", "--fork"',
+    replace: '"--uts", "--fork"',
+    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    why: "in namespaces a worker has the machine's network",
+  },
+  {
+    id: "network.bubblewrap",
+    at: { file: `${SANDBOX}/bubblewrap.ts` },
+    find: '"--unshare-net", ',
+    replace: "",
+    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    why: "under bubblewrap a worker has the machine's network",
+  },
+  {
+    id: "network.other-user",
+    at: { file: `${SANDBOX}/other-user.ts` },
+    find: 'const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--net", "--"] : [];',
+    replace: 'const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--"] : [];',
+    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    why: "as another user a worker has the machine's network",
+  },
+  {
+    id: "sandbox.uid.namespaces",
+    at: { file: `${SANDBOX}/namespaces.ts` },
+    find: "`--reuid=${user}`, `--regid=${user}`, \"--clear-groups\", ",
+    replace: "",
+    tests: sandbox("a kind that could run here does run", "runs as a user that is not root to the kernel"),
+    why: "in namespaces a worker is root to the kernel",
+  },
+  {
+    id: "sandbox.uid.bubblewrap",
+    at: { file: `${SANDBOX}/bubblewrap.ts` },
+    find: "`--reuid=${user}`, `--regid=${user}`, \"--clear-groups\", ",
+    replace: "",
+    tests: sandbox("a kind that could run here does run", "runs as a user that is not root to the kernel"),
+    why: "under bubblewrap a worker is root to the kernel",
+  },
+  {
+    id: "network.hook.token",
+    at: { file: `${SANDBOX}/door.ts` },
+    find: 'if (!isBearer(message.headers.authorization, hook.token)) return refuse(401, "the token is not that of this step");',
+    replace: "",
+    tests: escape("a hook is reached with the step's own token and no other"),
+    why: "a worker without the step's token speaks for the step",
+  },
+  {
+    id: "network.hook.route",
+    at: { file: `${SANDBOX}/door.ts` },
+    find: 'if (message.method !== "POST" || !HOOKS.test(at)) return',
+    replace: 'if (message.method === "-") return',
+    tests: escape("a hook is reached with the step's own token and no other"),
+    why: "a worker calls any route of dure through its hooks",
+  },
+
+  // --- before something outside is asked or paid for
+  {
+    id: "lease-proof.look",
+    at: { file: "packages/dure/src/durable/lease-proof.ts" },
+    find: "while (!isFresh()) {",
+    replace: "while (isFresh() && !isFresh()) {",
+    tests: leaseProof("after a pause in which another has taken the run over, nothing is confirmed"),
+    why: "a process that stood still pays for what another has paid for",
+  },
+  {
+    id: "lease-proof.again",
+    at: { file: "packages/dure/src/durable/lease-proof.ts" },
+    find: "if (clock.monotonic() - askedAt < FRESH_MS) return;",
+    replace: "if (askedAt >= 0) return;",
+    tests: leaseProof("an answer that took long is asked for again"),
+    why: "a process that stood still while it asked goes on by an old answer",
+  },
+  {
+    id: "lease-proof.fresh",
+    at: { file: "packages/dure/src/durable/processes.ts" },
+    find: "return this.#clock.monotonic() - this.#renewedAt < FRESH_MS &&",
+    replace: "return this.#renewedAt > 0 &&",
+    tests: leaseProof("what holds a lease is confirmed without a statement, and after a pause with one"),
+    why: "a process that stood still does not look",
+  },
+  {
+    id: "lease-proof.confirm",
+    at: { file: "packages/dure/src/durable/leases.ts" },
+    find: "if (!held) throw fenced(`${lease.id} as holder of ${name}`, \"taken-over\");",
+    replace: "",
+    tests: leaseProof("after a pause in which another has taken the run over, nothing is confirmed"),
+    why: "a process that has lost its lease goes on",
+  },
+];
